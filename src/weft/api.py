@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
@@ -40,7 +40,7 @@ from weft.pipeline.retrieve import RetrievalResult
 from weft.pipeline.search_results import search_above
 from weft.ports import StoreStatus
 from weft.profiles.types import Match, Probe, Profile
-from weft.reader import Reader, retry_once
+from weft.reader import LinkFilter, Reader, retry_once, with_notes
 from weft.store import is_address, open_store
 from weft.tokens import DEFAULT_ENCODING, counter_for
 from weft.writer import Indexer, Writer
@@ -53,9 +53,7 @@ if TYPE_CHECKING:
     from weft.ports import Source
     from weft.store.open import AnyStore
 
-Notable = TypeVar("Notable", Context, RetrievalResult)
-Names = str | Sequence[str]
-"""One name or several: a string stands for itself, never for its letters."""
+Names = str | Sequence[str]  # a string stands for itself, never for its letters
 
 
 class Weft:
@@ -179,9 +177,9 @@ class Weft:
 
         def answer() -> Context:
             with self.reading(request.view) as reading, pause_garbage_collection():
-                return _with_notes(assemble(request, chosen, reading, count, now, observe), *reading.notes)
+                return with_notes(assemble(request, chosen, reading, count, now, observe), *reading.notes)
 
-        return _with_notes(retry_once(answer), note)
+        return with_notes(retry_once(answer), note)
 
     def kept(
         self,
@@ -208,7 +206,7 @@ class Weft:
             self.contexts.keep(make_record(context, request, now), session, shown)
         except StoreError as error:
             notes.append(f"This context is not kept for later comparison. {error}")
-        return _with_notes(context, *notes)
+        return with_notes(context, *notes)
 
     def search(
         self,
@@ -229,7 +227,7 @@ class Weft:
         def answer() -> RetrievalResult:
             with self.reading(View(as_tuple(tenants), as_of, consistency)) as reading:
                 probe = Probe("search", match=match, limit=limit)
-                return _with_notes(search_above(least, question, probe, filter, reading), *reading.notes)
+                return with_notes(search_above(least, question, probe, filter, reading), *reading.notes)
 
         return retry_once(answer)
 
@@ -255,14 +253,22 @@ class Weft:
         return retry_once(answer)
 
     def show(self, name: str, *, tenants: Names = (DEFAULT_TENANT,), as_of: int | None = None) -> tuple[Node, ...]:
-        """Return the nodes that a key, id, title or alias names."""
-        return self.reader.find(name, View(as_tuple(tenants), as_of))
+        """Return the nodes that a key, id, title or alias names, or that a page cites: `file:line`, a hash."""
+        return self.reader.look_up(name, View(as_tuple(tenants), as_of))
 
     def related(
-        self, name: str, *, tenants: Names = (DEFAULT_TENANT,), limit: int = 100
+        self,
+        name: str,
+        *,
+        tenants: Names = (DEFAULT_TENANT,),
+        limit: int = 100,
+        types: Names = (),
+        direction: str = "",
+        kinds: Names = (),
     ) -> tuple[tuple[Node, Edge], ...]:
-        """Return the neighbours of a node with the edges that lead to them, strongest first."""
-        return self.reader.neighbours(name, View(as_tuple(tenants)), limit)
+        """Return the neighbours of a node and the edges that lead `in` or `out` to them, strongest first."""
+        links = LinkFilter(as_tuple(types), direction, as_tuple(kinds))
+        return self.reader.neighbours(name, View(as_tuple(tenants)), limit, links)
 
     def nodes(
         self,
@@ -374,7 +380,6 @@ class Weft:
         return self.writer.indexing_context()
 
     workshop = indexing_context  # the name under which 0.1.0 offered it
-
     # --- the store itself ---------------------------------------------------------------------------------
 
     @property
@@ -449,8 +454,3 @@ class Weft:
 def _check_limit(limit: int, does: str) -> None:
     if limit < 1:
         raise InvalidInput(f"A limit of {limit} {does} nothing. Give 1 or more.")
-
-
-def _with_notes(answer: Notable, *notes: str | None) -> Notable:
-    """Return the answer with further notes, where there are any."""
-    return replace(answer, notes=(*answer.notes, *(note for note in notes if note is not None)))

@@ -2,16 +2,21 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.cache import LruCache
 from weft.embed import is_own_model, open_embedder
 from weft.errors import InvalidInput, StoreTimedOut, StoreUnreachable, UnknownName
 from weft.history import History
 from weft.indexing.freshness import REFRESH_SECONDS, Upkeep, mark_snapshot
-from weft.model import CONSISTENCIES, Edge, Filter, Node, View
+from weft.model import CONSISTENCIES, Context, Edge, Filter, Node, View
 from weft.pipeline.query import Reading
+from weft.pipeline.retrieve import RetrievalResult
 from weft.ports import Embedder, Index, NodeRow, Snapshot, Store
 from weft.profiles import load_lenses, load_profile, profile_files_state, with_lenses
 from weft.profiles.types import Profile
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
     from weft.indexing.views import Views
 
 
+DIRECTIONS: Final = ("in", "out")
 # Profiles with the user's lenses are read from files once; a service rarely uses more than a few.
 _PROFILES_KEPT: Final = 32
 # The largest number that SQLite, PostgreSQL and JSON all hold exactly.
@@ -44,6 +50,23 @@ _QUEUE_REEMBED: Final = "weft jobs add embed --embedder SPEC"
 
 
 Answer = TypeVar("Answer")
+Notable = TypeVar("Notable", Context, RetrievalResult)
+
+
+class LinkFilter(Struct, frozen=True):
+    """The links that are wanted around a node: their types, `in` or `out`, and the kinds of the neighbours."""
+
+    types: tuple[str, ...] = ()
+    direction: str = ""
+    kinds: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.direction not in ("", *DIRECTIONS):
+            raise UnknownName("direction", self.direction, DIRECTIONS)
+
+    def admits(self, node: Node) -> bool:
+        """Tell whether a neighbour is of a wanted kind."""
+        return not self.kinds or node.kind in self.kinds
 
 
 class Reader:
@@ -183,25 +206,40 @@ class Reader:
         with self.reading(view) as reading:
             return tuple(row.node for row in _rows_named(reading.snapshot, name))
 
+    def look_up(self, name: str, view: View) -> tuple[Node, ...]:
+        """Return the nodes that a name means, also one that a page cites: a place in a file, a hash, a symbol."""
+        from weft.pipeline.lookup import look_up
+
+        with self.reading(view) as reading:
+            return look_up(name, reading)
+
     def why_not_read(self, name: str, tenants: Sequence[str]) -> tuple[str, ...]:
         """Return why files that a name means were not read when their source was indexed, a sentence each."""
         from weft.indexing.not_read import explain
 
         return explain(self.store, tenants, name)
 
-    def neighbours(self, name: str, view: View, limit: int) -> tuple[tuple[Node, Edge], ...]:
+    def neighbours(self, name: str, view: View, limit: int, wanted: "LinkFilter") -> tuple[tuple[Node, Edge], ...]:
         """Return the neighbours of a node with the edges that lead to them, strongest first."""
+        from weft.pipeline.lookup import ALL_EDGES, look_up
+
         with self.reading(view) as reading:
             snapshot = reading.snapshot
-            own = {row.node.id for row in _rows_named(snapshot, name)}
-            edges = snapshot.edges(sorted(own), limit)
+            own = {node.id for node in look_up(name, reading)}
+            # Filtered before the limit counts, or a hub's strongest links would leave nothing of the wanted ones.
+            edges = snapshot.edges(sorted(own), limit if wanted == LinkFilter() else ALL_EDGES)
+            if wanted.types:
+                edges = [each for each in edges if each[2].type in wanted.types]
+            if wanted.direction:
+                edges = [each for each in edges if (each[0] in own) == (wanted.direction == "out")]
             ends = {end for source, target, _ in edges for end in (source, target)}
             others = snapshot.nodes(sorted(ends - own))
-            return tuple(
+            found = (
                 (others[other].node, edge)
                 for source, target, edge in edges
                 if (other := target if source in own else source) in others
             )
+            return tuple(islice((pair for pair in found if wanted.admits(pair[0])), limit))
 
     def nodes_after(self, after: int, limit: int, filter: Filter, view: View) -> tuple[Node, ...]:
         """Return the next nodes by id that pass the filter."""
@@ -243,3 +281,8 @@ def retry_once(answer: Callable[[], Answer]) -> Answer:
         raise
     except StoreUnreachable:
         return answer()
+
+
+def with_notes(answer: Notable, *notes: str | None) -> Notable:
+    """Return the answer with further notes, where there are any."""
+    return replace(answer, notes=(*answer.notes, *(note for note in notes if note is not None)))

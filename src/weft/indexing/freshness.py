@@ -120,6 +120,11 @@ class Upkeep:
         self.last = Freshness(marks, tuple(notes), tuple(unread))
         return self.last
 
+    def roots(self, tenants: Sequence[str]) -> dict[tuple[str, str], Path]:
+        """Return the folders of the sources that are known on this machine, by (tenant, source)."""
+        records = load_records(self._folder, tenants)
+        return {(record.tenant, record.source): record.path(self._folder) for record in records}
+
     def _refresh(self, record: TreeRecord, found: TreeChanges, root: Path, head: Head, now: int) -> TreeChanges:
         """Read changed files again as long as the budget lasts, and return what is left."""
         if not found.files:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from weft.errors import InvalidInput, ProfileError, UnknownName
 from weft.interfaces.request import clean, make_filter, make_request, make_view
-from weft.model import Context, Filter, Node, Topic, View
+from weft.model import Candidate, Context, Filter, Node, Topic, View
 from weft.profiles import available_profiles, load_lenses, load_profile, with_lenses
 from weft.profiles.types import Profile
 
@@ -27,6 +27,13 @@ _SHARE: Final = re.compile(r"\d{1,6}(\.\d{1,6})?%?\Z")
 _PATH: Final = re.compile(r"\S*[./]\S*[^\s?!.]")
 """A word that may be the path of a file: it has a dot or a slash and does not end like a sentence."""
 _EQUAL_SHARES: Final = "equal"
+_ASKS_CHANGES: Final = re.compile(
+    r"\buncommitted\b|\b(?:unstaged|staged|working[- ]tree|local) (?:changes|diff|edits)\b"
+    r"|\bwhat (?:am|are|have|did) (?:i|we) (?:just )?(?:chang(?:e|ed|ing)|edit(?:ed|ing)?|working on)\b"
+    r"|\bmy (?:current |own )?(?:changes|edits|diff)\b",
+    re.IGNORECASE,
+)
+"""How somebody asks for what they changed and have not committed yet."""
 
 
 def ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
@@ -38,12 +45,36 @@ def ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
     view = make_view(values)
     targets = find_targets(weft, values.get("topic") or (), view, profile, values.get("blend"))
     notes = check_filter(weft, make_filter(values), view.tenants)
+    changes = _working_changes(weft, targets.question, view)
     request = make_request(
-        values, question=targets.question, start=targets.start, topics=targets.topics, profile=profile
+        values,
+        question=targets.question,
+        start=targets.start,
+        topics=targets.topics,
+        profile=profile,
+        candidates=changes,
     )
+    if changes:
+        # The question's words need not stand in a difference for it to be the answer.
+        request = replace(request, floor=0.0)
     now = values.get("now") or datetime.now(UTC)
     context = weft.kept(request, now, session=clean_session_name(values.get("session")))
     return replace(context, notes=(*notes, *targets.notes, *context.notes))
+
+
+def _working_changes(weft: "Weft", question: str, view: View) -> tuple[Candidate, ...] | None:
+    """Return what is changed and not committed, if the question asks for that and there is any."""
+    if not _ASKS_CHANGES.search(question):
+        return None
+    from weft.sources.git.working_changes import read_working_changes
+
+    nodes = [
+        node
+        for (tenant, source), root in sorted(weft.reader.upkeep.roots(view.tenants).items())
+        if (root / ".git").exists()
+        for node in read_working_changes(root, source, tenant)
+    ]
+    return tuple(Candidate(node, 1.0 - 0.001 * rank) for rank, node in enumerate(nodes)) or None
 
 
 def _check_depth(depth: int | None, most: int) -> None:
@@ -141,7 +172,7 @@ def find_targets(
         )
     if blend is not None:
         return blend_topics(weft, words, view, parse_shares(blend, len(words)))
-    nodes = {word: weft.show(word, tenants=view.tenants, as_of=view.as_of) for word in words}
+    nodes = {word: weft.reader.find(word, view) for word in words}
     if not words or not all(nodes.values()):
         return Targets(question=" ".join(words), notes=_not_read_notes(weft, words, view, nodes))
     ambiguous = [word for word in words if _is_also_a_word(weft, word, nodes[word], view)]
@@ -179,7 +210,7 @@ def blend_topics(weft: "Weft", words: Sequence[str], view: View, shares: Sequenc
     """Make a topic of every word, a node or a question, with its share."""
     topics, ambiguous = [], []
     for word, share in zip(words, shares, strict=True):
-        nodes = weft.show(word, tenants=view.tenants, as_of=view.as_of)
+        nodes = weft.reader.find(word, view)
         is_question = not nodes or _is_also_a_word(weft, word, nodes, view)
         if nodes and is_question:
             ambiguous.append(word)

@@ -14,14 +14,18 @@ from weft.model import CALIBRATED, Candidate, Edge, LedgerEntry, Node, Origin, S
 if TYPE_CHECKING:
     from weft.api import Weft
     from weft.memory import Experience
+    from weft.pipeline.exact import ExactHit
 
 
-SEARCH_COLUMNS: Final = ("score", "kind", "title", "key")
+SEARCH_COLUMNS: Final = ("score", "kind", "title", "at")
 LEDGER_COLUMNS: Final = ("section", "title", "detail", "tokens", "score", "parts", "path", "reason", "key")
 _SEARCH_TITLE_WIDTH: Final = 50
 _LEDGER_TITLE_WIDTH: Final = 40
 _LINE_TITLE_WIDTH: Final = 60
 """Characters of a title in a search, in a ledger (whose rows have most columns), and in a line without columns."""
+_HIT_WIDTH: Final = 120
+"""Characters of a line that holds an exact text; minified lines would fill a screen."""
+_HASH_LENGTH: Final = 10
 _REQUEST_WIDTH: Final = 200
 """Characters of a changed request in a difference; parameters may hold whole texts."""
 _CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -71,9 +75,33 @@ def search_rows(candidates: Sequence[Candidate]) -> list[tuple[str, ...]]:
             f"{relevance(candidate):.3f}",
             candidate.node.kind,
             one_line(candidate.node.title, _SEARCH_TITLE_WIDTH),
-            candidate.node.key,
+            _place(candidate.node),
         )
         for candidate in candidates
+    ]
+
+
+def _place(node: Node) -> str:
+    """Return what finds the node again: file and line, the hash of a commit, or its key."""
+    if node.origin.file and node.origin.first_line:
+        return format_origin(node.origin)
+    if node.origin.commit and not node.origin.file:
+        return f"{node.origin.commit[:_HASH_LENGTH]}{f' {node.created:%Y-%m-%d}' if node.created else ''}"
+    return node.key
+
+
+def exact_lines(written: str, hits: "Sequence[ExactHit]", limit: int) -> list[str]:
+    """Return the lines that hold a text as `file:line: text`, below how many there are in all."""
+    files = len({hit.node.origin.file or hit.node.key for hit in hits})
+    more = f", {limit} shown (raise limit)" if len(hits) > limit else ""
+    counted = f"{len(hits):,} lines in {files:,} files" if len(hits) != 1 else "1 line in 1 file"
+    heading = f"{one_line(written, _LINE_TITLE_WIDTH)!r}: {counted}{more}"
+    return [
+        heading,
+        *(
+            f"{hit.node.origin.file or hit.node.key}:{hit.line}: {one_line(hit.text, _HIT_WIDTH)}"
+            for hit in hits[:limit]
+        ),
     ]
 
 

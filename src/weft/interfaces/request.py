@@ -347,6 +347,13 @@ SEARCH_FIELDS: Final = (
     RequestField(
         "match", "text", "By words, by meaning, or both.", ("mode",), choices=SEARCH_MATCHES, metavar="HOW"
     ),
+    RequestField(
+        "exact",
+        "flag",
+        "Every line with exactly this text, counted, as file:line; between slashes a regular expression.",
+        ("literal", "grep"),
+        interfaces=CLI_AND_MCP,
+    ),
     FLOOR,
     *FILTER_FIELDS,
 )

@@ -128,9 +128,15 @@ def _message_part(node: Node) -> Span | None:
 
 def _find_commits(subject: Subject) -> Iterator[Wanted]:
     """Yield the commits whose hashes begin as the question says."""
-    snapshot, hashes = subject.reading.snapshot, subject.shapes.hashes
+    for row in find_commits(subject.shapes.hashes, subject.reading):
+        yield Wanted(row, Shape.COMMIT, 1.0)
+
+
+def find_commits(hashes: Sequence[str], reading: Reading) -> list[NodeRow]:
+    """Return the commits whose hashes begin with one of these."""
+    snapshot = reading.snapshot
     if COMMIT not in snapshot.kinds():
-        return
+        return []
     # Keys hold the first twelve characters, so that a longer hash is found at once.
     found = snapshot.find([f"commit/{each[:12]}" for each in hashes if len(each) >= 12])
     rows = list(snapshot.nodes([number for numbers in found.values() for number in numbers]).values())
@@ -140,8 +146,7 @@ def _find_commits(subject: Subject) -> Iterator[Wanted]:
         for start in range(0, len(ids), _SCAN_BATCH):
             batch = snapshot.nodes(ids[start : start + _SCAN_BATCH]).values()
             rows += [row for row in batch if (row.node.origin.commit or "").startswith(short)]
-    for row in rows:
-        yield Wanted(row, Shape.COMMIT, 1.0)
+    return rows
 
 
 # --- code --------------------------------------------------------------------------------------------------

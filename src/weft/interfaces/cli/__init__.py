@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "search": "context",
     "show": "show",
     "related": "show",
+    "log": "show",
     "diff": "context",
     "history": "context",
     "status": "show",

@@ -19,6 +19,7 @@ from weft.interfaces.describe import (
     LEDGER_COLUMNS,
     SEARCH_COLUMNS,
     difference_lines,
+    exact_lines,
     ledger_rows,
     relevance,
     search_rows,
@@ -36,8 +37,10 @@ from weft.interfaces.request import (
     read_time,
 )
 from weft.interfaces.upkeep import finish_reading
-from weft.model import Candidate, Context, LedgerEntry
+from weft.model import Candidate, Context, Filter, LedgerEntry, View
 
+_EXACT_LIMIT: Final = 50
+"""Lines of an exact search that are printed unless told otherwise; all of them are counted."""
 _QUESTION_WIDTH: Final = 50
 """Characters of a question in the table of `weft history`: a row then fits a terminal of 120 columns."""
 
@@ -80,6 +83,9 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
         if not question:
             raise InvalidInput("The question is empty. Say what to look for, as in `weft search refunds`.")
         options = {name: values[name] for name in ("limit", "match", "floor") if values[name] is not None}
+        if values["exact"]:
+            _search_exactly(question, view, wanted, values["limit"] or _EXACT_LIMIT, store, as_json)
+            return
         with config.open_weft(store, embedder=embedder) as weft, show_progress("searching"):
             notes = check_filter(weft, wanted, view.tenants)
             found = weft.search(
@@ -102,6 +108,28 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
             output.write_note(note)
 
     return _with_options(search, fields, {"store": StoreFolder, "embedder": EmbedderSpec, "as_json": AsJson})
+
+
+def _search_exactly(
+    written: str, view: View, wanted: Filter, limit: int, store: str | None, as_json: bool
+) -> None:
+    """Print every line that holds a text, and how many there are."""
+    from weft.pipeline.exact import find_exact
+
+    with config.open_weft(store, embedder="none") as weft, show_progress("searching"):
+        notes = check_filter(weft, wanted, view.tenants)
+        with weft.reading(view) as reading:
+            hits, notes = find_exact(written, wanted, reading), (*notes, *reading.notes)
+        finish_reading(weft)
+    if as_json:
+        listed = [
+            {"key": hit.node.key, "file": hit.node.origin.file, "line": hit.line, "text": hit.text} for hit in hits
+        ]
+        output.write_json({"count": len(hits), "hits": listed[:limit], "notes": notes})
+        return
+    output.write("\n".join(exact_lines(written, hits, limit)))
+    for note in notes:
+        output.write_note(note)
 
 
 # --- options from fields ----------------------------------------------------------------------------------

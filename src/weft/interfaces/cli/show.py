@@ -1,7 +1,7 @@
-"""`weft show`, `weft related` and `weft status`: print a node, its neighbours, or what the store holds."""
+"""`weft show`, `related`, `log` and `status`: print a node, its neighbours, its commits, or what is stored."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -9,7 +9,6 @@ from weft import config
 from weft.errors import InvalidInput
 from weft.interfaces.cli import AsJson, AsOf, StoreFolder, Tenants, output
 from weft.interfaces.cli.output import show_progress
-from weft.interfaces.describe import whole_text
 from weft.interfaces.request import clean, read_tenants
 from weft.interfaces.upkeep import finish_reading
 from weft.model import Node, View
@@ -18,82 +17,130 @@ if TYPE_CHECKING:
     from weft.api import Weft
 
 
-_TITLE_WIDTH: Final = 50
-_EVIDENCE_WIDTH: Final = 40
-"""Characters of a title and of a link's evidence in the table of `weft related`; keys are printed whole."""
-
-NodeName = Annotated[str, typer.Argument(metavar="KEY", help="A node's key, id, title or alias.")]
+NodeName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="A key, id, title or alias, FILE:LINE, FILE:10-40, the name of a definition, or a commit's hash.",
+    ),
+]
 
 
 def show(
     name: NodeName,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Print the nodes with all facts and fields, not their code alone.")
+    ] = False,
     as_of: AsOf = None,
     tenants: Tenants = None,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a node whole, with its relations if it is an entity of a story.
+    """Print lines of a file, the outline of a file or class, a definition, a commit, or any other node whole.
 
-    If several nodes share the title, all of them are printed.
+    If several nodes share the name, all of them are printed.
     """
+    # Loaded here and below, because `weft --help` loads this module and needs none of it.
+    from weft.interfaces.source_text import texts_of
+
     with config.open_weft(store, embedder="none") as weft:
-        readable = read_tenants(tenants)
-        nodes = _find_nodes(weft, clean(name), readable, as_of)
-        texts = [] if as_json else [whole_text(weft, node, View(readable, as_of)) for node in nodes]
-        finish_reading(weft)
-    if as_json:
-        output.write_json([output.as_dict(node) for node in nodes])
-    else:
-        output.write("\n\n".join(texts))
+        view = View(read_tenants(tenants), as_of)
+        if as_json:
+            output.write_json([output.as_dict(node) for node in _find_nodes(weft, clean(name), view)])
+        else:
+            texts = texts_of(weft, clean(name), view, whole=whole)
+            output.write("\n\n".join(texts or _refuse(weft, clean(name), view.tenants)))
+        _write_freshness(weft)
 
 
-def _find_nodes(weft: "Weft", name: str, tenants: tuple[str, ...], as_of: int | None = None) -> tuple[Node, ...]:
+def _find_nodes(weft: "Weft", name: str, view: View) -> tuple[Node, ...]:
     """Return the nodes of a name; raise InvalidInput if there are none."""
-    nodes = weft.show(name, tenants=tenants, as_of=as_of) if name else ()
-    if not nodes:
-        reasons = " ".join(weft.reader.why_not_read(name, tenants))
-        raise InvalidInput(
-            reasons
-            or f"No node of {', '.join(tenants)} is named {name!r}. Give a key, an id, a title or an alias; "
-            f'`weft search "{name}"` finds what is close.'
-        )
-    return nodes
+    nodes = weft.show(name, tenants=view.tenants, as_of=view.as_of) if name else ()
+    return nodes or _refuse(weft, name, view.tenants)
+
+
+def _refuse(weft: "Weft", name: str, tenants: Sequence[str]) -> NoReturn:
+    reasons = " ".join(weft.reader.why_not_read(name, tenants))
+    raise InvalidInput(
+        reasons
+        or f"No node of {', '.join(tenants)} is named {name!r}. Give a key, an id, a title or an alias; "
+        f'`weft search "{name}"` finds what is close.'
+    )
+
+
+def _write_freshness(weft: "Weft") -> None:
+    """Print what of the sources changed and was not read yet, and let it be read."""
+    for note in weft.reader.upkeep.last.notes:
+        output.write_note(note)
+    finish_reading(weft)
 
 
 def related(
     name: NodeName,
+    *,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="TYPE", help="Only links of this type, such as calls; may be repeated."),
+    ] = None,
+    direction: Annotated[
+        str, typer.Option("--direction", metavar="in|out", help="Only links that lead to it, or from it.")
+    ] = "",
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="Only neighbours of this kind; may be repeated."),
+    ] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many links to list.")] = 30,
     tenants: Tenants = None,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the neighbours of a node with their links, strongest first."""
+    """List the neighbours of a node with their links, strongest first, and where each link stands."""
+    from weft.interfaces.source_text import RELATED_COLUMNS, related_rows
+
     readable = read_tenants(tenants)
     with config.open_weft(store, embedder="none") as weft:
         # A title may name several nodes; arrows are drawn from the view of all of them.
-        start_keys = {node.key for node in _find_nodes(weft, clean(name), readable)}
-        neighbours = weft.related(clean(name), tenants=readable, limit=limit)
-        finish_reading(weft)
+        start_keys = {node.key for node in _find_nodes(weft, clean(name), View(readable))}
+        # One more than is printed, to tell whether the list is complete.
+        neighbours = weft.related(
+            clean(name),
+            tenants=readable,
+            limit=limit + 1,
+            types=tuple(map(clean, types or ())),
+            direction=clean(direction),
+            kinds=tuple(map(clean, kinds or ())),
+        )
+        _write_freshness(weft)
+    shown = neighbours[:limit]
     if as_json:
-        output.write_json(
-            [{"node": output.as_dict(node), "edge": output.as_dict(edge)} for node, edge in neighbours]
-        )
+        output.write_json([{"node": output.as_dict(node), "edge": output.as_dict(edge)} for node, edge in shown])
         return
-    rows = [
-        (
-            f"{edge.type} {'→' if edge.source in start_keys else '←'}",
-            f"{edge.weight:.2f}",
-            node.kind,
-            output.one_line(node.title, _TITLE_WIDTH),
-            node.key,
-            output.one_line(edge.evidence, _EVIDENCE_WIDTH),
-        )
-        for node, edge in neighbours
-    ]
-    if rows:
-        output.write_table(("link", "weight", "kind", "title", "key", "evidence"), rows)
+    if shown:
+        output.write_table(RELATED_COLUMNS, related_rows(shown, start_keys))
+        if len(neighbours) > limit:
+            output.write_note(f"There are more than {limit}: --limit lists them, --type and --direction choose.")
     else:
-        output.write_note("No links lead to or from it.")
+        output.write_note("No such links lead to or from it.")
+
+
+def log(
+    name: NodeName,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many commits to list.")] = 10,
+    tenants: Tenants = None,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the commits that touched a file or definition, newest first, with what they changed in it."""
+    from weft.interfaces.source_text import log_lines
+
+    with config.open_weft(store, embedder="none") as weft:
+        view = View(read_tenants(tenants))
+        lines = log_lines(weft, clean(name), view, limit) or _refuse(weft, clean(name), view.tenants)
+        _write_freshness(weft)
+    if as_json:
+        output.write_json(lines)
+    else:
+        output.write("\n".join(lines))
 
 
 def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson = False) -> None:

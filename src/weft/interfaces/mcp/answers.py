@@ -9,10 +9,20 @@ from msgspec import Struct, field
 
 from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.ask import DEFAULT_PROFILE, ask, check_filter, profile_with_lens, usable_profiles
-from weft.interfaces.describe import SEARCH_COLUMNS, ledger_lines, one_line, search_rows, table_lines, whole_text
+from weft.interfaces.describe import (
+    SEARCH_COLUMNS,
+    exact_lines,
+    ledger_lines,
+    one_line,
+    search_rows,
+    table_lines,
+    whole_text,
+)
 from weft.interfaces.mcp import ServedStore, Settings
 from weft.interfaces.request import make_filter, read_time
+from weft.interfaces.source_text import RELATED_COLUMNS, log_lines, related_rows, texts_of
 from weft.model import UNSET, Context, LedgerEntry, Node, Unset, View
+from weft.pipeline.exact import find_exact
 from weft.profiles import apply_preset
 from weft.profiles.types import AUTO, Profile
 
@@ -25,6 +35,11 @@ NODE_ADDRESS: Final = "weft://node/"
 """The beginning of a node's address as a resource."""
 _FETCH_TOKENS: Final = 8_000
 """The length of a page of `fetch` by default: most nodes whole, and a fraction of a model's window."""
+WHATS: Final = ("text", "facts", "links", "log")
+"""What `fetch` returns of a node: its text, all its facts, its links, or the commits that touched it."""
+_LISTED_LINKS: Final = 30
+_EXACT_LINES: Final = 50
+"""Links, commits and lines that are listed by default; all lines are counted."""
 _EXPLAINED_CANDIDATES: Final = 40
 """Candidates that `explain` lists by default."""
 _CUT_NOTE_TOKENS: Final = 20
@@ -104,20 +119,26 @@ def _facts(found: Context) -> dict[str, Any]:
 
 
 def search(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
-    """Return the nodes that match best, one on a line."""
+    """Return the nodes that match best, one on a line, or every line that holds a text."""
     question = " ".join(arguments.get("query", ()))
     if not question:
         raise InvalidInput("The query is empty. Say what to look for, such as 'refund policy'.")
     weft, wanted, tenants = served.weft(), make_filter(arguments), served.tenants
     notes = check_filter(weft, wanted, tenants)
+    view = View(tenants, arguments.get("as_of"), arguments.get("consistency", ""))
+    if arguments.get("exact"):
+        with weft.reading(view) as reading:
+            hits = find_exact(question, wanted, reading)
+        lines = exact_lines(question, hits, arguments.get("limit", _EXACT_LINES))
+        return Answer((cut("\n".join(lines), served.settings.max_text_tokens),), {"results": len(hits)})
     found = weft.search(
         question,
         limit=arguments.get("limit", 10),
         match=arguments.get("match", "hybrid"),
         filter=wanted,
         tenants=tenants,
-        as_of=arguments.get("as_of"),
-        consistency=arguments.get("consistency", ""),
+        as_of=view.as_of,
+        consistency=view.consistency,
         floor=arguments.get("floor"),
     )
     rows = search_rows(found.candidates)
@@ -127,20 +148,21 @@ def search(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
 
 
 def fetch(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
-    """Return nodes whole, a block of text each, page by page when they are long."""
+    """Return what names stand for, a block of text each, page by page when they are long."""
     names = arguments.get("key", ())
     if not names:
         raise InvalidInput(
-            "No key is given. Give the key, id or title of a node, as `search` and `context` print it."
+            "No key is given. Give FILE:LINE, a symbol, a hash, or the key, id or title of a node, as `search` or "
+            "`context` print it."
         )
     weft, room = served.weft(), min(arguments.get("max_tokens") or _FETCH_TOKENS, served.settings.max_text_tokens)
     view = View(served.tenants, arguments.get("as_of"))
     number, texts, missing = arguments.get("page", 1), [], []
     for name in names:
-        nodes = weft.show(name, tenants=view.tenants, as_of=view.as_of)
-        texts += [whole_text(weft, node, view) for node in nodes]
+        found = _fetched_texts(weft, name, view, arguments)
+        texts += found
         # One wrong key among several must not cost the others.
-        missing += [] if nodes else [name]
+        missing += [] if found else [name]
     reasons = [reason for name in missing for reason in weft.reader.why_not_read(name, view.tenants)]
     if not texts:
         advice = " ".join(reasons) or "`search` finds what is close."
@@ -151,6 +173,28 @@ def fetch(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     notes = [*(f"No node is named {name!r}." for name in missing), *reasons]
     following = [f"[… goes on: call fetch again with page {number + 1}]"] if more else []
     return Answer((*shown, *following), {"page": number, "more": more, "notes": notes})
+
+
+def _fetched_texts(weft: "Weft", name: str, view: View, arguments: Mapping[str, Any]) -> list[str]:
+    """Return the texts that a name stands for, or its links or commits; nothing for an unknown name."""
+    what, limit = arguments.get("what", WHATS[0]), arguments.get("limit", _LISTED_LINKS)
+    if what == "log":
+        lines = log_lines(weft, name, view, limit)
+        return ["\n".join(lines)] if lines else []
+    if what != "links" and not arguments.get("types") and not arguments.get("direction"):
+        return texts_of(weft, name, view, whole=what == "facts")
+    keys = {node.key for node in weft.show(name, tenants=view.tenants)}
+    if not keys:
+        return []
+    links = weft.related(
+        name,
+        tenants=view.tenants,
+        limit=limit,
+        types=arguments.get("types", ()),
+        direction=arguments.get("direction", ""),
+    )
+    rows = related_rows(links, keys)
+    return ["\n".join(table_lines(RELATED_COLUMNS, rows) if rows else [f"No such links of {name!r}."])]
 
 
 def node_name(name: str) -> str:

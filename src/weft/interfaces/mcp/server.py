@@ -81,7 +81,7 @@ def _call(served: ServedStore, name: str, arguments: dict[str, Any]) -> types.Ca
         if name not in cards:
             raise UnknownName("tool", name, cards)
         card = cards[name]
-        answer = card.answer(served, read_arguments(arguments, card.parameters))
+        answer = card.answer(served, read_arguments(arguments, card.taken))
         notes = () if card.writes else served.after_answer()
     except WeftError as error:
         return _failure(str(error))

@@ -5,10 +5,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 from weft.interfaces.mcp import answers, learning
-from weft.interfaces.mcp.answers import Call
+from weft.interfaces.mcp.answers import WHATS, Call
 from weft.interfaces.mcp.arguments import schema_of
 from weft.interfaces.request import CONTEXT_FIELDS, PAGE_FIELDS, SEARCH_FIELDS, RequestField, fields_for
 from weft.memory import CATEGORIES, DOMAINS, OUTCOMES, ROOT_CAUSES, STRATEGIES
+from weft.reader import DIRECTIONS
 
 
 class ToolCard(Struct, frozen=True):
@@ -24,6 +25,13 @@ class ToolCard(Struct, frozen=True):
     removes: bool = False
     repeatable: bool = True
     """Whether calling it again with the same arguments changes nothing more."""
+    unlisted: tuple[RequestField, ...] = ()
+    """Arguments that are taken too, but not worth the tokens of every prompt that a schema costs."""
+
+    @property
+    def taken(self) -> tuple[RequestField, ...]:
+        """All arguments that a call may have."""
+        return (*self.parameters, *self.unlisted)
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of its arguments."""
@@ -130,44 +138,65 @@ _AS_OF: Final = next(field for field in PAGE_FIELDS if field.name == "as_of")
 _KEY: Final = RequestField(
     "key",
     "words",
-    "Keys, ids or titles of nodes, as search and context print them.",
+    "What to read: FILE:LINE, FILE:10-40, a file, a symbol, a commit's hash, or a node's key, id or title.",
     ("keys", "id", "ids", "node_id", "node", "name", "uri", "handle", "title"),
 )
+
+_RARE_FIELDS: Final = frozenset(
+    {"consistency", "token_model", "now", "include_fields", "blend", "parameters", "depth"}
+)
+"""Fields of a page that agents hardly ever need; they are in docs/mcp.md."""
+_PAGE_FIELDS: Final = fields_for("mcp", CONTEXT_FIELDS)
 
 _CONTEXT: Final = ToolCard(
     "context",
     "Everything relevant on one page",
-    "Everything relevant about a topic, gathered from search and links, ranked, and fitted into a token budget, "
-    "with sources. Use it before a task that needs what is known here. Example: "
-    '{"topic": "project Atlas", "lens": "planning", "max_tokens": 4000}',
-    fields_for("mcp", CONTEXT_FIELDS),
+    "Everything relevant to a question, on one page within a token budget, each item with its file and line. Ask "
+    "it before reading files: how something works, what calls or tests it, which commit changed it and why, what "
+    "a traceback means, what was decided, what am I changing. Examples: "
+    '{"topic": "how are expired sessions removed", "max_tokens": 2000}, {"topic": "who calls Pool.release"}',
+    tuple(field for field in _PAGE_FIELDS if field.name not in _RARE_FIELDS),
     answers.context,
+    unlisted=tuple(field for field in _PAGE_FIELDS if field.name in _RARE_FIELDS),
 )
 _SEARCH: Final = ToolCard(
     "search",
-    "Find nodes",
-    "The nodes that match words or meaning best: score, kind, title and key, one on a line. Use it to find a key "
-    'for `fetch` or a start for `context`. Example: {"query": "refund policy", "limit": 5}',
-    fields_for("mcp", SEARCH_FIELDS),
+    "Find places",
+    "The nodes that match words or meaning best, one on a line with file:line or key; with `exact`, every line "
+    'that holds a text. Examples: {"query": "refund policy", "limit": 5}, {"query": "send_all", "exact": true}',
+    tuple(field for field in fields_for("mcp", SEARCH_FIELDS) if field.name not in _RARE_FIELDS),
     answers.search,
     ("query",),
+    unlisted=tuple(field for field in fields_for("mcp", SEARCH_FIELDS) if field.name in _RARE_FIELDS),
 )
 _FETCH: Final = ToolCard(
     "fetch",
-    "Read nodes whole",
-    "A node whole, with its facts, fields and text, and of a story's entity its relations and every text that "
-    "names it; long ones page by page. Use it when a page shows only an excerpt, a pointer or [more: KEY]. "
-    ' Example: {"key": "notes:people/mara.md"}',
+    "Read what was found",
+    "Lines of a file with their numbers, the outline of a file or class, a definition, a commit, or another node "
+    "whole, page by page; with `what`, the callers and other links of it, or the commits that touched it. Feed it "
+    'what a page cites. Examples: {"key": "src/app.py:10-40"}, {"key": "Pool.release", "what": "links", '
+    '"types": ["calls"], "direction": "in"}',
     (
         _KEY,
+        RequestField(
+            "what",
+            "text",
+            "text unless told; facts is a node with all its fields.",
+            ("show",),
+            WHATS,
+            metavar="WHAT",
+        ),
+        RequestField("types", "texts", "Only links of these types, such as calls.", ("type", "link")),
+        RequestField("direction", "text", "Only links to it, or from it.", (), DIRECTIONS),
+        RequestField("limit", "number", "How many links or commits; 30 unless told.", (), (), 1, 1000),
         RequestField("page", "number", "Which page of a long text; 1 unless told.", (), (), 1),
         RequestField(
             "max_tokens", "budget", "The length of a page; 8000 unless told.", ("budget", "tokens"), least=50
         ),
-        _AS_OF,
     ),
     answers.fetch,
     ("key",),
+    unlisted=(_AS_OF,),
 )
 _EXPLAIN: Final = ToolCard(
     "explain",
@@ -189,9 +218,9 @@ _EXPLAIN: Final = ToolCard(
             "key", "words", "Only these nodes: why is it there, or why not?", ("keys", "node", "node_id")
         ),
         RequestField("limit", "number", "How many candidates to list; 40 unless told.", (), (), 1, 1000),
-        *fields_for("mcp", PAGE_FIELDS),
     ),
     answers.explain,
+    unlisted=fields_for("mcp", PAGE_FIELDS),
 )
 _LENSES: Final = ToolCard(
     "lenses",

@@ -85,10 +85,10 @@ def unpack(content: bytes) -> Commit:
 
 def list_commits(root: Path, limit: int) -> list[str]:
     """Return the hashes of the newest commits that lead to the one checked out, children first."""
-    head = _run_git(root, "rev-parse", "--verify", "--quiet", "HEAD")
+    head = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD")
     if head.returncode == _NO_SUCH_NAME:
         return []
-    listed = _run_git(root, "rev-list", "--topo-order", f"--max-count={limit}", "HEAD")
+    listed = run_git(root, "rev-list", "--topo-order", f"--max-count={limit}", "HEAD")
     if head.returncode or listed.returncode:
         raise SourceError(f"git cannot list the commits: {_first_line(head.stderr or listed.stderr)}")
     return listed.stdout.decode("ascii").split()
@@ -96,7 +96,7 @@ def list_commits(root: Path, limit: int) -> list[str]:
 
 def list_shallow_commits(root: Path) -> frozenset[str]:
     """Return the commits at which a shallow clone ends: what they changed cannot be known."""
-    found = _run_git(root, "rev-parse", "--git-path", "shallow")
+    found = run_git(root, "rev-parse", "--git-path", "shallow")
     try:
         listed = (root / found.stdout.decode().strip()).read_text("ascii")
     except (OSError, ValueError):
@@ -142,7 +142,8 @@ def _run_log(root: Path, hashes: Sequence[str], *, changes: bool) -> Iterator[by
                 running.kill()
 
 
-def _run_git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
+def run_git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
+    """Run git in a folder, and return what it printed, whether it succeeded or not."""
     try:
         return subprocess.run([*_git_command(root), *arguments], capture_output=True, check=False)
     except FileNotFoundError as error:

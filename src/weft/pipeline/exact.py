@@ -1,0 +1,82 @@
+"""Find every line that holds a text or matches a regular expression, in all that the view holds."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from weft.errors import InvalidInput
+from weft.model import Filter, Node
+from weft.pipeline.query import Reading
+
+_NODES_PER_READ: Final = 2_000
+"""Nodes whose texts are in memory at a time."""
+_HISTORY_KINDS: Final = ("commit",)
+"""Kinds that are searched only if the filter names them: whoever asks for all uses means the files."""
+_DELIMITED: Final = re.compile(r"/(.+)/(i?)", re.DOTALL)
+"""How a regular expression is written, with an `i` behind it to ignore case."""
+
+
+class ExactHit(Struct, frozen=True):
+    """One line that matches: its node, its number in the file (or in the node's text), and its words."""
+
+    node: Node
+    line: int
+    text: str
+
+
+def read_pattern(written: str) -> re.Pattern[str]:
+    """Return the pattern of a text, or of a regular expression between slashes."""
+    delimited = _DELIMITED.fullmatch(written)
+    if delimited is None:
+        return re.compile(re.escape(written))
+    try:
+        return re.compile(delimited[1], re.MULTILINE | (re.IGNORECASE if delimited[2] else 0))
+    except re.error as error:
+        raise InvalidInput(
+            f"{written!r} is no regular expression ({error}). Write it between slashes, as in /def \\w+_lock/, or "
+            "leave the slashes out to look for the text itself."
+        ) from error
+
+
+def find_exact(written: str, filter: Filter, reading: Reading) -> tuple[ExactHit, ...]:
+    """Return every line with a match, by file and line; what has no file comes last, by key."""
+    pattern = read_pattern(written)
+    hits: dict[tuple[str, str, int], ExactHit] = {}
+    for node in _nodes(filter, reading):
+        for hit in _hits_in(node, pattern):
+            origin = node.origin
+            # A document and its section may hold the same line.
+            place = (origin.source, origin.file or node.key, hit.line)
+            hits.setdefault(place, hit)
+    return tuple(
+        hit for _, hit in sorted(hits.items(), key=lambda item: (item[1].node.origin.file is None, item[0]))
+    )
+
+
+def _nodes(filter: Filter, reading: Reading) -> Iterator[Node]:
+    snapshot = reading.snapshot
+    if not filter.kinds:
+        filter = Filter(
+            tuple(kind for kind in snapshot.kinds() if kind not in _HISTORY_KINDS),
+            *(filter.tags, filter.sources, filter.where),
+        )
+    ids = snapshot.matching_ids(filter).tolist()
+    for start in range(0, len(ids), _NODES_PER_READ):
+        yield from (row.node for row in snapshot.nodes(ids[start : start + _NODES_PER_READ]).values())
+
+
+def _hits_in(node: Node, pattern: re.Pattern[str]) -> Iterator[ExactHit]:
+    first = node.origin.first_line if node.origin.file and node.origin.first_line is not None else 1
+    last_start = -1
+    for match in pattern.finditer(node.text):
+        start = node.text.rfind("\n", 0, match.start()) + 1
+        # Several matches on a line are one hit.
+        if start == last_start:
+            continue
+        last_start = start
+        end = node.text.find("\n", match.start())
+        yield ExactHit(
+            node, first + node.text.count("\n", 0, start), node.text[start : end if end >= 0 else None].strip()
+        )

@@ -1,0 +1,162 @@
+"""What `weft show`, `related`, `log` and `search --exact` print of code, and what may be fed back to them."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from weft import Filter, Weft
+from weft.errors import InvalidInput, UnknownName
+from weft.interfaces.describe import exact_lines
+from weft.interfaces.source_text import log_lines, related_rows, texts_of
+from weft.model import View
+from weft.pipeline.exact import find_exact
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "repo"
+VIEW = View(("default",))
+SCALES = '''"""Weighs parcels."""
+
+
+class Scales:
+    """A pair of scales."""
+
+    def weigh(self, parcel):
+        """Return the weight."""
+        return parcel.grams
+
+    def reset(self):
+        self.weigh(None)
+
+
+def weigh_all(parcels, scales):
+    return [scales.weigh(each) for each in parcels]
+'''
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
+    """The example repository with a module of scales and two commits."""
+    folder = tmp_path_factory.mktemp("tools")
+    repository = Path(shutil.copytree(EXAMPLE, folder / "repo"))
+    (repository / "scales.py").write_text(SCALES)
+    functions = [f"def number_{number}():\n    total = {number}\n    return total\n" for number in range(50)]
+    (repository / "long.py").write_text("\n".join(functions))
+    git(repository, "init", "-b", "main")
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "Begin")
+    (repository / "scales.py").write_text(SCALES.replace("parcel.grams", "parcel.grams + 1"))
+    git(repository, "commit", "-am", "Add the tare")
+    with Weft.open(folder / "store") as opened:
+        opened.index(repository)
+        yield opened
+
+
+def show(weft: Weft, name: str) -> str:
+    return "\n\n".join(texts_of(weft, name, VIEW))
+
+
+def test_a_range_of_lines_is_printed_with_numbers(weft: Weft) -> None:
+    assert show(weft, "scales.py:4-5") == 'scales.py:4-5\n4: class Scales:\n5:     """A pair of scales."""'
+
+
+def test_a_line_stands_for_the_definition_around_it(weft: Weft) -> None:
+    assert show(weft, "scales.py:9").splitlines()[0] == "scales.py:7-9 Scales.weigh"
+    assert "9:         return parcel.grams + 1" in show(weft, "scales.py:9")
+
+
+def test_a_range_beyond_the_end_ends_with_the_file(weft: Weft) -> None:
+    assert show(weft, "scales.py:15-900").splitlines()[0] == "scales.py:15-16"
+
+
+def test_a_line_that_the_file_does_not_have_is_refused(weft: Weft) -> None:
+    with pytest.raises(InvalidInput, match="has 16 lines, so there is no line 99"):
+        show(weft, "scales.py:99")
+
+
+@pytest.mark.parametrize("name", ["weigh_all", "weigh_all()", "scales.weigh_all", "repo:scales.py#weigh_all"])
+def test_a_definition_is_found_by_any_of_its_names(weft: Weft, name: str) -> None:
+    assert show(weft, name).splitlines()[0] == "weigh_all (function) scales.py:15-16"
+
+
+def test_a_class_is_its_head_and_a_line_for_each_member(weft: Weft) -> None:
+    lines = show(weft, "Scales").splitlines()
+    assert lines[:3] == ["Scales (class) scales.py:4-5", "4: class Scales:", '5:     """A pair of scales."""']
+    assert lines[3:] == ["7-9:   def weigh(self, parcel)", "11-12:   def reset(self)"]
+
+
+def test_a_long_file_is_its_outline_and_a_short_one_whole(weft: Weft) -> None:
+    assert "16:     return [scales.weigh(each)" in show(weft, "scales.py")
+    assert show(weft, "long.py").splitlines()[:3] == [
+        "long.py, 199 lines",
+        "1-3: def number_0()",
+        "5-7: def number_1()",
+    ]
+
+
+def test_a_commit_is_found_by_the_beginning_of_its_hash(weft: Weft) -> None:
+    (commit,) = weft.show("Add the tare")
+    assert commit.origin.commit is not None
+    for name in (commit.origin.commit[:7], commit.origin.commit[:10], f"commit {commit.origin.commit[:10]}"):
+        first, second = show(weft, name).splitlines()
+        assert first.endswith("Ada: Add the tare (+1 -1)")
+        assert second == "files: scales.py"
+
+
+def test_everything_that_a_page_cites_can_be_shown(weft: Weft) -> None:
+    page = weft.context("how are jobs taken from the queue", max_tokens=1500, floor=0)
+    cited = [line.strip("*").partition(" · ")[0] for line in page.text.splitlines() if line.startswith("*")]
+    # What has no file is cited by its kind, under its title.
+    places = [place for place in cited if ":" in place]
+    assert places
+    assert all(texts_of(weft, place, VIEW) for place in places)
+
+
+def test_callers_are_listed_with_the_calling_line(weft: Weft) -> None:
+    links = weft.related("Scales.weigh", types=("calls",), direction="in")
+    keys = {node.key for node in weft.show("Scales.weigh")}
+    assert {row[2:] for row in related_rows(links, keys)} == {
+        ("Scales.reset", "scales.py:12"),
+        ("weigh_all", "scales.py:16"),
+    }
+    only = weft.related("Scales.weigh", types="calls", direction="in", kinds="function")
+    assert [node.title for node, _ in only] == ["weigh_all"]
+
+
+def test_an_unknown_direction_is_refused(weft: Weft) -> None:
+    with pytest.raises(UnknownName, match="in, out"):
+        weft.related("Scales.weigh", direction="sideways")
+
+
+def test_the_log_lists_commits_newest_first_with_what_they_touched(weft: Weft) -> None:
+    heading, first, second = log_lines(weft, "scales.py", VIEW, 10)
+    assert heading == "scales.py: 2 commits, newest first"
+    assert "Add the tare" in first and "[Scales.weigh]" in first
+    assert "Begin" in second
+    assert log_lines(weft, "scales.py", VIEW, 1)[0] == "scales.py: 1 of 2 commits, newest first"
+
+
+def test_exact_search_counts_every_line(weft: Weft) -> None:
+    with weft.reading(VIEW) as reading:
+        hits = find_exact(".weigh(", Filter(), reading)
+        assert [f"{hit.node.origin.file}:{hit.line}" for hit in hits] == ["scales.py:12", "scales.py:16"]
+        assert exact_lines(".weigh(", hits, 1)[0] == "'.weigh(': 2 lines in 1 files, 1 shown (raise limit)"
+        assert [hit.line for hit in find_exact(r"/^def weigh\w+/", Filter(), reading)] == [15]
+        assert len(find_exact("/CLASS scales/i", Filter(), reading)) == 1
+        with pytest.raises(InvalidInput, match="is no regular expression"):
+            find_exact("/(/", Filter(), reading)
+
+
+def test_a_shown_file_is_the_file_as_it_is_now(weft: Weft) -> None:
+    ((_, root),) = weft.reader.upkeep.roots(["default"]).items()
+    file = root / "scales.py"
+    before = file.read_text()
+    file.write_text(before.replace("A pair of scales", "One pair of scales"))
+    assert "One pair of scales" in show(weft, "scales.py:4-5")
+    file.write_text(before)
