@@ -23,6 +23,7 @@ from weft import deadline
 from weft.history import context_id
 from weft.model import Candidate, Context, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
+from weft.pipeline.code_order import add_file_parts
 from weft.pipeline.compose import ComposedPage, Printer, compose
 from weft.pipeline.ledger import list_citations, make_ledger
 from weft.pipeline.marks import mark_candidates
@@ -51,7 +52,17 @@ from weft.pipeline.retrieve import (
     unite_topics,
 )
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
-from weft.pipeline.shapes import Shapes, Wanted, add_wanted, kinds_to_leave_out, read_shapes, weigh_by_shape
+from weft.pipeline.shapes import (
+    Shapes,
+    Wanted,
+    add_wanted,
+    is_listed,
+    keep_list_order,
+    kinds_to_leave_out,
+    lists_all,
+    read_shapes,
+    weigh_by_shape,
+)
 from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name, section_slot
 from weft.pipeline.standing import find_standing, leave_out_stated
 from weft.pipeline.walk import walk_graph
@@ -190,6 +201,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     candidates = _relate_to_question(reached, query, scale, plan, reading)
     if has_shapes:
         candidates = weigh_by_shape(candidates, wanted, shapes)
+        candidates = add_file_parts(candidates, request.question)
     finished("relate")
 
     if not request.filter.empty:
@@ -214,6 +226,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         notes=(*query.notes, *dict.fromkeys(notes)),
         scale=scale,
         relevance=gauge.best(searched),
+        is_list=lists_all(request.question, shapes, wanted),
         relevance_of=gauge.relevance,
         brought=brought_for_parts(plan),
     )
@@ -239,6 +252,8 @@ def _relate_to_question(
 
 def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, printer: Printer) -> Layout:
     """Put the candidates in order, into the slots of the page: sections, score, dedupe."""
+    if gathered.is_list:
+        gathered = _as_list(gathered)
     absent = frozenset() if gathered.query.vector is not None else frozenset({"semantic"})
     ranking = Ranking(plan, gathered, reading, now, absent)
 
@@ -265,6 +280,13 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
         received += received_parts
     received_nodes = {refusal.candidate.node.ref for refusal in received}
     return Layout(tuple(slots), tuple(refused + repeats + received), len(received_nodes), len(noise))
+
+
+def _as_list(gathered: Gathered) -> Gathered:
+    """Return the candidates of a list so that they keep its order, whatever words they share with the question."""
+    query = replace(gathered.query, terms={}, vector=None)
+    listed = [keep_list_order(each) if is_listed(each) else each for each in gathered.candidates]
+    return replace(gathered, query=query, candidates=tuple(listed))
 
 
 def _make_printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:

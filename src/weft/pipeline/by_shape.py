@@ -36,7 +36,7 @@ _MAX_ROOTS: Final = 8
 _MAX_COMMITS: Final = 6
 _MAX_COMMIT_CHARS: Final = 500
 """Characters of a commit's message that are shown: the subject, and why."""
-_MAX_RECENT: Final = 4
+_MAX_RECENT: Final = 8
 _MAX_TOUCHING: Final = 4_000
 """Links of a file or a definition among which the newest commits are sought."""
 _MAX_CALLERS_OF_DEFINITION: Final = 3
@@ -83,7 +83,8 @@ def find_by_shape(
 def _find_history(subject: Subject) -> Iterator[Wanted]:
     """Yield the commits that match the words of the question, newest first where they match alike."""
     reading = subject.reading
-    if COMMIT not in reading.snapshot.kinds():
+    # The newest commits of what is named are the answer, and not those whose messages share words with it.
+    if COMMIT not in reading.snapshot.kinds() or any(_find_recent(subject)):
         return
     # "Which commit introduced" is in many messages, and says nothing about what was introduced.
     words = _HISTORY_WORDS.sub(" ", subject.query.text)
@@ -102,6 +103,8 @@ def _find_history(subject: Subject) -> Iterator[Wanted]:
 
 def _find_recent(subject: Subject) -> Iterator[Wanted]:
     """Yield the newest commits that touched what the question names."""
+    if Shape.RECENT not in subject.shapes.asked:
+        return
     snapshot, shapes = subject.reading.snapshot, subject.shapes
     named = [row.node.id for name in shapes.names for row in find_definitions(name, subject.reading)[:2]]
     files = [number for numbers in snapshot.find(shapes.files).values() for number in numbers]

@@ -99,7 +99,7 @@ def _rows_with_word(word: str, kinds: tuple[str, ...], limit: int, reading: Read
 def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types: Sequence[str]) -> list[Use]:
     """Return everything that calls or refers to the definitions, over edges of these types or in its text.
 
-    Uses outside of tests come first, calls before other references, then by file and line.
+    Uses outside of tests and examples come first, calls before other references, then by file and line.
     """
     own = {row.node.id for row in definitions}
     lines = _linked_lines(own, reading, types)
@@ -120,9 +120,10 @@ def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types
     return sorted(uses, key=_use_order)
 
 
-def _use_order(use: Use) -> tuple[bool, bool, str, int, str]:
-    origin = use.row.node.origin
-    return use.is_test, not use.is_call, origin.file or "", origin.first_line or 0, use.row.node.key
+def _use_order(use: Use) -> tuple[bool, bool, bool, str, int, str]:
+    node = use.row.node
+    place = node.origin.file or "", node.origin.first_line or 0, node.key
+    return use.is_test, is_sample(node), not use.is_call, *place
 
 
 def _linked_lines(targets: set[int], reading: Reading, types: Sequence[str]) -> dict[int, list[int]]:

@@ -75,16 +75,47 @@ def order_code(candidates: Sequence[Candidate], question: str) -> tuple[Candidat
     )
 
 
+def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Candidate, ...]:
+    """Return the candidates, those that are code with the part `file`: how much their file and name promise."""
+    code = [candidate for candidate in candidates if candidate.node.kind in CODE_KINDS]
+    if not code:
+        return tuple(candidates)
+    terms = frozenset(analyze(question))
+    worth = [candidate.parts.get("relevance", 0.0) for candidate in code]
+    lifted = _lift_best_pieces(code, worth)
+    parts = {
+        candidate.node.id: round(
+            (_name_worth(candidate.node, terms) + lift - own) / (_FILE_NAME + _FOLDER + _TITLE + _FILE_LIFT), 6
+        )
+        for candidate, own, lift in zip(code, worth, lifted, strict=True)
+    }
+    return tuple(
+        [
+            replace(candidate, parts={**candidate.parts, "file": parts[candidate.node.id]})
+            if parts.get(candidate.node.id)
+            else candidate
+            for candidate in candidates
+        ]
+    )
+
+
+def _name_worth(node: Node, terms: frozenset[str]) -> float:
+    """Return what the words of a file's path and of a definition's name add."""
+    file = PurePosixPath(node.origin.file or "")
+    worth = _FILE_NAME * _shared(file.stem, terms) + _FOLDER * _shared(" ".join(file.parts[:-1]), terms)
+    if node.kind in DEFINITION_KINDS:
+        worth += _TITLE * _shared(_NAME_SEPARATOR.split(node.title)[-1], terms)
+    return worth
+
+
 def _worth(candidate: Candidate, terms: frozenset[str], names: frozenset[str], *, wants_samples: bool) -> float:
     """Return the relevance of one candidate with all that its file and its name add to it."""
     node, worth = candidate.node, candidate.parts.get("relevance", 0.0)
-    file = PurePosixPath(node.origin.file or "")
-    worth += _FILE_NAME * _shared(file.stem, terms) + _FOLDER * _shared(" ".join(file.parts[:-1]), terms)
+    worth += _name_worth(node, terms)
     if node.kind in CODE_KINDS:
         worth += _CODE
     if node.kind in DEFINITION_KINDS:
         own_name = _NAME_SEPARATOR.split(node.title)[-1]
-        worth += _TITLE * _shared(own_name, terms)
         if own_name in names or node.title in names:
             worth += _NAMED_TYPE if node.kind in _TYPE_KINDS else _NAMED_FUNCTION
     return worth * _SAMPLE_FACTOR if is_sample(node) and not wants_samples else worth

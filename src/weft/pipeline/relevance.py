@@ -26,6 +26,7 @@ from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query
 from weft.pipeline.retrieve import Gathered
 from weft.pipeline.sections import Layout, Refusal
+from weft.pipeline.shapes import is_listed
 from weft.pipeline.slots import HeadingCost, Outcome, Reason, section_slot
 from weft.pipeline.standing import asks_about_person, has_profile, leave_out_stated
 from weft.ports import Embedder, Snapshot, TermStatistics
@@ -374,6 +375,8 @@ def drop_noise(
 
     What the question names, and what links or names lead to, stays whatever its words say.
     """
+    if gathered.is_list:
+        return _keep_listed(candidates)
     relevance_of, least = gathered.relevance_of, _NOISE_SHARE * plan.floor
     # A question that is answered for another reason than its words must not be measured by them.
     is_judged = plan.request.candidates is None and gathered.relevance >= plan.floor
@@ -387,6 +390,17 @@ def drop_noise(
         else:
             refused.append(_refuse(replace(candidate, score=relevance), least))
     return kept, refused
+
+
+def _keep_listed(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
+    """Return the candidates that a list consists of, and refusals for all others."""
+    listed, refused = [], []
+    for candidate in candidates:
+        if is_listed(candidate):
+            listed.append(candidate)
+        else:
+            refused.append(Refusal(candidate, "", Reason.NOT_ASKED_FOR.value))
+    return listed, refused
 
 
 def _is_only_found(candidate: Candidate) -> bool:

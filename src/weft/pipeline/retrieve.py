@@ -66,6 +66,8 @@ class Gathered(Struct, frozen=True):
     """The calibrated relevance of the best candidate that a search found."""
     relevance_of: Callable[[Candidate], float] | None = None
     """Returns the calibrated relevance of a candidate."""
+    is_list: bool = False
+    """Whether the question asks for a list that the shape of it found: nothing else belongs on the page."""
     brought: Mapping[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
     """The candidates that the caller brought for parts of subjects, by subject's key and part's name."""
 

@@ -95,6 +95,14 @@ Span = tuple[int, int]
 
 DEFINITION_KINDS: Final = ("class", "function", "interface", "method", "type")
 CODE_KINDS: Final = (*DEFINITION_KINDS, "file", "module")
+_LISTS: Final = frozenset({Shape.CALLERS, Shape.RECENT, Shape.COMMIT, Shape.PLACE, Shape.TRACEBACK})
+"""Shapes that ask for certain nodes, all of them, which a look-up finds and no search can complete.
+A traceback of so few words is a place."""
+_LISTED: Final = (*sorted(_LISTS), Shape.DEFINITION)
+_BESIDE_LISTS: Final = frozenset({Shape.HISTORY, Shape.RELEASES, Shape.DEFINITION})
+"""Shapes whose wordings come along with those: what changed recently is a question about history."""
+_MAX_LIST_WORDS: Final = 14
+"""A longer question asks for more than a list: why, how, or what to do about it."""
 COMMIT: Final = "commit"
 TEST_TAG: Final = "test-code"
 """The tag that the code source gives to everything in test files."""
@@ -304,6 +312,30 @@ def add_wanted(
 def asks_history(shapes: Shapes) -> bool:
     """Return whether a question asks for commits: what changed, when, or one of them by its hash."""
     return bool(shapes.asked & {Shape.HISTORY, Shape.RECENT, Shape.COMMIT})
+
+
+def lists_all(question: str, shapes: Shapes, wanted: Mapping[int, Sequence[Wanted]]) -> bool:
+    """Return whether a short question asks for a list and nothing else, and the list was found.
+
+    "Who calls X" is answered by its callers; what else shares words with the question only costs its reader time.
+    """
+    asked = shapes.asked - _BESIDE_LISTS
+    if not asked or not asked <= _LISTS or len(question.split()) > _MAX_LIST_WORDS:
+        return False
+    found = {each.shape for every in wanted.values() for each in every}
+    return not asked.isdisjoint(found)
+
+
+def is_listed(candidate: Candidate) -> bool:
+    """Return whether a candidate belongs to the list that a question asks for, or is what the list is about."""
+    return any(f"shape_{shape}" in candidate.parts for shape in _LISTED)
+
+
+def keep_list_order(candidate: Candidate) -> Candidate:
+    """Return a candidate of a list with nothing but its place in the list speaking for it."""
+    shaped = {name: value for name, value in candidate.parts.items() if name.startswith("shape")}
+    # Callers all hold the name that is asked about: that they repeat each other is no fault of theirs.
+    return replace(candidate, parts=shaped, covers={})
 
 
 def weigh_by_shape(

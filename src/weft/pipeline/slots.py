@@ -94,6 +94,7 @@ class Reason(StrEnum):
     NOTHING_TO_PRINT = "has nothing to print as {levels}"
     NO_ROOM = "no room: {left}"
     NO_ROOM_NOR_POINTER = "no room: {left}, and the section's limit of {limit} pointers is reached"
+    NOT_ASKED_FOR = "not among what the question asks a list of"
     BELOW_FLOOR = "relevance {relevance}, below {floor}"
     PAGE_TOO_SMALL = "no room: the budget is below the smallest page"
 

@@ -39,11 +39,12 @@ SIGNALS: Final = (
     "named",
     "usage",
     "shape",
+    "file",
 )
 """The signals that can be weighed: the fused search score and its two halves, the walk's score, what an item adds
 to another that leads to it, closeness, the weight of the last edge, freshness, the node's importance, a value
 looked up in `score.table`, whether the question names the node, how often a passage names the subject it is
-printed for, and how much the shape of the question wants the node."""
+printed for, how much the shape of the question wants the node, and how much the file of code promises."""
 
 BLOCKS: Final = (
     "title",
