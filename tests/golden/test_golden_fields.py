@@ -198,6 +198,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "title": frame(title="Other"),
         "footer": frame(footer="{sources} sources"),
         "counted": inside("repo", "premortem", DEBUGGING, "frame", counted="domain"),
+        "counted_kind": inside("repo", "premortem", DEBUGGING, "frame", counted_kind=""),
         "sources": frame(sources=3),
         "separator": frame(separator=True),
         "notes": inside("repo", "notes", replace(LOCKED, max_tokens=300), "frame", notes=False),

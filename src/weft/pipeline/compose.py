@@ -362,10 +362,14 @@ def _count_things(frame: Frame, items: Iterable[Item]) -> int:
     nodes = [item.candidate.node for item in items]
     if not frame.counted:
         return len({node.ref for node in nodes})
-    # Two records of one ticket, say, are one thing; what has none of the fields is no such thing.
+    # Two records of one ticket, say, are one thing; what has none of the fields is one only by its kind.
     names = frame.counted.split("|")
-    values = [next((node.fields[name] for name in names if node.fields.get(name)), None) for node in nodes]
-    return len({str(value) for value in values if value is not None})
+    things: set[object] = set()
+    for node in nodes:
+        value = next((str(node.fields[name]) for name in names if node.fields.get(name)), None)
+        if value is not None or node.kind == frame.counted_kind:
+            things.add(value or node.ref)
+    return len(things)
 
 
 def _make_sections(layout: Layout, by_slot: Mapping[str, list[Item]]) -> tuple[PlacedSection, ...]:

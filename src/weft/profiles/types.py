@@ -271,8 +271,8 @@ class Section(Struct, frozen=True):
 class Frame(Struct, frozen=True):
     """The frame around the items. `title` and `footer` may use parameters; the footer also {items},
     {sections}, {sources} and {counted}: the number of different things that the items are about, by the fields of
-    `counted` (named with | between them) or else by their nodes. `sources` is how many citations are printed at
-    the end, 0 for none."""
+    `counted` (named with | between them) and without those by nodes of the `counted_kind`, or else by their nodes.
+    `sources` is how many citations are printed at the end, 0 for none."""
 
     title: str = "Context: {question}"
     footer: str = ""
@@ -281,6 +281,7 @@ class Frame(Struct, frozen=True):
     separator: bool = False
     notes: bool = True
     empty: str = "No matching nodes found."
+    counted_kind: str = ""
 
 
 class Fusion(Struct, frozen=True):
