@@ -193,6 +193,8 @@ class ServeSettings(Struct, frozen=True):
     """The names under which the service may be asked; none is any, as long as a key is presented."""
     answer_seconds: float = 30.0
     """Seconds that an answer may take, waiting included."""
+    access_log: str = ""
+    """The file of the access log, `-` for stderr, or nothing for none."""
     workers: int = 1
 
 

@@ -316,6 +316,19 @@ class History:
             rows = connection.execute("SELECT session FROM claims WHERE what = ? ORDER BY session", (claimed,))
             return tuple(row[0] for row in rows)
 
+    def forget_tenant(self, tenant: str) -> None:
+        """Remove every kept context that read a tenant, and what sessions received of it."""
+        if not self.file.is_file():
+            return
+        with self._writing() as connection:
+            for place, body in connection.execute("SELECT place, body FROM contexts").fetchall():
+                record = orjson.loads(zlib.decompress(body))
+                read = {entry.get("tenant") for entry in record["ledger"]}
+                read.update(record["request"].get("view", {}).get("tenants", ()))
+                if tenant in read:
+                    connection.execute("DELETE FROM contexts WHERE place = ?", (place,))
+            connection.execute("DELETE FROM received WHERE tenant = ?", (tenant,))
+
     def close(self) -> None:
         """Close the file."""
         with self._guard:

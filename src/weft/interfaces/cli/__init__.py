@@ -39,6 +39,10 @@ COMMANDS: Final = {
     "doctor": "doctor",
     "remove": "index",
     "copy": "index",
+    "backup": "backup",
+    "restore": "backup",
+    "migrate": "backup",
+    "tenants": "backup",
     "reembed": "index",
     "jobs": "jobs",
     "remember": "memories",
@@ -60,7 +64,7 @@ COMMANDS: Final = {
     "demo": "demo",
 }
 """The module of each command, in the order of `weft --help`; `version`, the last one, is in this module."""
-_GROUPS: Final = ("jobs", "profile", "lens", "keys", "experience", "entities")
+_GROUPS: Final = ("jobs", "profile", "lens", "keys", "tenants", "experience", "entities")
 """Commands that hold others: their modules have `make_jobs_group` and so on instead of a function of the
 command's name."""
 _FUNCTION_NAMES: Final = {"eval": "evaluate"}

@@ -9,6 +9,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput, WeftError
+from weft.interfaces.audit import AuditLog
 from weft.interfaces.cli import AsJson, StoreFolder, output
 from weft.interfaces.keys import EVERY_TENANT, Grant, Key, KeyRing, Limits, Scope
 from weft.interfaces.request import clean
@@ -78,6 +79,7 @@ def create_key(
         limits=_parse_limits(limits or ()),
     )
     key, secret = _open_keys(store).create(grant, now)
+    _audit(store, "key_created", key)
     notes = _unknown_tenant_notes(key, store)
     if as_json:
         output.write_json({**_shape(key), "key": secret, "notes": notes})
@@ -119,6 +121,7 @@ def rotate_key(
     """Replace a key by a new one with the same rights; the old one goes on for a while."""
     now = datetime.now(UTC)
     key, secret = _open_keys(store).rotate(clean(key_id), _parse_period(overlap), now)
+    _audit(store, "key_rotated", key)
     if as_json:
         output.write_json({**_shape(key), "key": secret, "replaces": key_id})
         return
@@ -133,6 +136,7 @@ def revoke_key(
     """Revoke a key. Running services notice at their next request; without the last key nobody is served."""
     ring = _open_keys(store)
     key = ring.revoke(clean(key_id))
+    _audit(store, "key_revoked", key)
     output.write(f"Key {key.id} is revoked.")
     if not ring.all_keys():
         output.write_note(
@@ -144,6 +148,7 @@ def revoke_key(
 def open_up(store: StoreFolder = None) -> None:
     """Serve this machine without keys again, after all keys were revoked."""
     _open_keys(store).open_up()
+    AuditLog(config.find_store(store, config.read_environment())).write("opened_up")
     output.write(
         "This store is served without keys again: to this machine only, which may read and write everything."
     )
@@ -214,6 +219,11 @@ def _unknown_tenant_notes(key: Key, store: str | None) -> list[str]:
         for tenant in key.tenants
         if tenant not in held and tenant != EVERY_TENANT
     ]
+
+
+def _audit(store: str | None, event: str, key: Key) -> None:
+    log = AuditLog(config.find_store(store, config.read_environment()))
+    log.write(event, key=key.id, key_name=key.name, tenants=", ".join(key.tenants), scopes=", ".join(key.scopes))
 
 
 def _open_keys(store: str | None) -> KeyRing:

@@ -60,6 +60,9 @@ def serve(
     answer_seconds: Annotated[
         float, typer.Option("--deadline", metavar="SECONDS", min=0.1, help="How long an answer may take.")
     ] = 30.0,
+    access_log: Annotated[
+        str, typer.Option("--access-log", metavar="FILE", help="Write a line for every request; - is stderr.")
+    ] = "",
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
 ) -> None:
@@ -82,6 +85,7 @@ def serve(
         proxies=tuple(proxies or ()),
         hosts=tuple(name.lower() for name in hosts or ()),
         answer_seconds=answer_seconds,
+        access_log=access_log,
     )
     # Said every time: without keys the protection is only that other machines cannot reach the service.
     if KeyRing(folder).is_open():

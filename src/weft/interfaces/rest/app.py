@@ -5,7 +5,6 @@ It runs in this process, or in several that each open the store themselves.
 
 import socket
 import ssl
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -16,27 +15,30 @@ import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 from msgspec.structs import replace
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft import __version__, config
 from weft.api import Weft
 from weft.errors import InvalidInput, WeftError
 from weft.interfaces.keys import KeyRing
-from weft.interfaces.rest import contexts, keys, learning, nodes_and_edges, problems
+from weft.interfaces.rest import admin, contexts, keys, learning, nodes_and_edges, problems
 from weft.interfaces.rest.access import CurrentCaller, Service
 from weft.interfaces.rest.addresses import Exposure, check_proxies, is_loopback
+from weft.interfaces.rest.admin import index_lag
 from weft.interfaces.rest.connections import BoundedProtocol
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.gate import Gate
 from weft.interfaces.rest.lanes import THREADS
+from weft.interfaces.rest.logs import Observed, open_access_log
 from weft.interfaces.rest.problems import MEDIA_TYPE, Problem
 from weft.interfaces.rest.responses import ProblemDocument
-from weft.interfaces.rest.served_store import Metrics, Served, Serving
+from weft.interfaces.rest.served_store import Served, Serving
 
 _DOCUMENTED_ERRORS: Final = (400, 401, 403, 404, 405, 408, 409, 412, 413, 414, 415, 422, 429, 431, 503)
 """The statuses of errors that the description of every route names."""
 _PENDING_CONNECTIONS: Final = 1024
 """Connections that the system holds for us: callers that come before a process accepts them are not refused."""
+_DRAIN_SECONDS: Final = 30
+"""Seconds that a service which is stopped gives the answers that are under way."""
 _WORKER: Final = "weft.interfaces.rest.app:make_worker_app"
 """The function that every worker process calls, by name, because nothing else can be handed to a new process."""
 
@@ -59,6 +61,7 @@ def make_app(served: Served) -> FastAPI:
         nodes_and_edges.edge_router,
         learning.router,
         keys.router,
+        admin.router,
         health,
     ):
         app.include_router(router)
@@ -66,7 +69,8 @@ def make_app(served: Served) -> FastAPI:
     _describe_keys_as_optional(app.openapi())
     # Middleware that is added last runs first: what the gate refuses is measured too.
     app.add_middleware(Gate, served=served)
-    app.add_middleware(_RequestMetrics, metrics=served.metrics)
+    access = open_access_log(served.serving.access_log)
+    app.add_middleware(Observed, metrics=served.metrics, audit=served.audit, access=access)
     return app
 
 
@@ -96,36 +100,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.served.close()
 
 
-class _RequestMetrics:
-    """Middleware that records how long every request took and which were errors."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        # An app that raises sends no status, and the server then answers with 500.
-        started, status = time.perf_counter(), 500
-
-        async def send_and_note(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_and_note)
-        finally:
-            # The pattern of the route, not the path: ids in it would make a metric for every node.
-            route = getattr(scope.get("route"), "path", "none")
-            self._metrics.requests.labels(scope["method"], route).observe(time.perf_counter() - started)
-            if status >= 400:
-                self._metrics.errors.labels(str(status)).inc()
-
-
 @health.get("/healthz")
 async def healthz() -> dict[str, str]:
     """Answer while the process runs."""
@@ -136,10 +110,12 @@ async def healthz() -> dict[str, str]:
 def readyz(service: Service) -> Response:
     """Answer whether the store can be read; 503 while it cannot."""
     try:
-        service.weft().store.last_sequence()
+        weft = service.weft()
+        # How far it is behind would tell everybody how much others write; whether it is, helps an operator.
+        behind = index_lag(weft) > 0
     except WeftError as error:
         raise Problem(503, str(error)) from error
-    return answer({"status": "ready"})
+    return answer({"status": "ready", "search_files": "behind" if behind else "current"})
 
 
 @health.get("/metrics", response_class=PlainTextResponse)
@@ -184,6 +160,8 @@ def uvicorn_options(settings: config.ServeSettings) -> dict[str, Any]:
         "server_header": False,
         "ws": "none",
         "http": BoundedProtocol,
+        # Answers that are under way are given to their end; no new ones are begun.
+        "timeout_graceful_shutdown": _DRAIN_SECONDS,
         "ssl_certfile": settings.tls_cert or None,
         "ssl_keyfile": settings.tls_key or None,
     }
@@ -268,6 +246,7 @@ def make_app_for(settings: config.ServeSettings) -> FastAPI:
         on_server=bool(settings.server),
         exposure=Exposure(settings.proxies, settings.hosts),
         answer_seconds=settings.answer_seconds,
+        access_log=settings.access_log,
         processes=settings.workers,
     )
     served = Served(serving, lambda: _open_store(settings))

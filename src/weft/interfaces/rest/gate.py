@@ -97,7 +97,11 @@ class Gate:
             state["lane"] = name = choose_lane(scope["path"], needed, body)
             lane = self._lanes.get(name)
             deadline = Deadline(self._served.serving.answer_seconds)
-            await lane.enter(deadline)
+            try:
+                await lane.enter(deadline)
+            except Problem:
+                self._served.metrics.shed.labels(str(name)).inc()
+                raise
             answer.lane = lane
             try:
                 async with _stopped_when_left(receive, deadline):

@@ -1,7 +1,6 @@
-"""The store that a service has open, its cached answers, and the metrics it counts for Prometheus."""
+"""The store that a service has open, its cached answers, and what it counts and keeps beside them."""
 
 import threading
-import time
 from collections import Counter as Counted
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -10,22 +9,20 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
 
 from weft import deadline
 from weft.api import Weft
 from weft.errors import StoreError
+from weft.interfaces.audit import AuditLog
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.rest.addresses import Exposure
 from weft.interfaces.rest.idempotency import KeptAnswers
 from weft.interfaces.rest.logs import make_log
+from weft.interfaces.rest.metrics import Metrics
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.quotas import Quotas
 from weft.store.sqlite.store import FILE_NAME
 
-_LATENCY_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
-"""Upper bounds in seconds of the buckets of latency: an answer takes milliseconds, a cold one a second or more."""
 # Reading lets go of the interpreter at every row, so more threads that compute at once mostly pass it around: with
 # four, a question took nearly twice the processor time. Threads that wait for a server leave it to the others.
 _AT_ONCE: Final = 2
@@ -33,48 +30,6 @@ _AT_ONCE_ON_SERVER: Final = 8
 _MAX_ANSWERS: Final = 1000
 _MAX_ANSWER_BYTES: Final = 16 << 20
 """Bounds on the answers that each process keeps: how many, and how many bytes of memory they take together."""
-
-
-class Metrics:
-    """Latency by route and by stage, tokens handed out, cache hits and errors.
-
-    Each of several processes writes to the folder `figures`, and any of them can report the sums.
-    """
-
-    def __init__(self, figures: str = "") -> None:
-        self._registry, self._figures = CollectorRegistry(), figures
-        self.requests = self._histogram("weft_request_seconds", "Seconds a request took.", ("method", "route"))
-        self.stages = self._histogram("weft_stage_seconds", "Seconds a stage of an answer took.", ("stage",))
-        self.tokens = self._counter("weft_tokens_total", "Tokens of the contexts handed out.", ())
-        self.cache = self._counter("weft_cache_total", "Contexts by where they came from.", ("result",))
-        self.errors = self._counter("weft_errors_total", "Answers that were errors.", ("status",))
-
-    def _histogram(self, name: str, help: str, labels: tuple[str, ...]) -> Histogram:
-        return Histogram(name, help, labels, buckets=_LATENCY_BUCKETS, registry=self._registry)
-
-    def _counter(self, name: str, help: str, labels: tuple[str, ...]) -> Counter:
-        return Counter(name, help, labels, registry=self._registry)
-
-    def clock(self) -> Callable[[str], None]:
-        """Return a function to call at the end of each stage, which records the time since the call before."""
-        last = time.perf_counter()
-
-        def record(stage: str) -> None:
-            nonlocal last
-            now = time.perf_counter()
-            self.stages.labels(stage).observe(now - last)
-            last = now
-
-        return record
-
-    def exposition(self) -> bytes:
-        """Return all metrics in Prometheus' text format."""
-        registry = self._registry
-        if self._figures:
-            # A fresh registry, which reads the files of all processes at the moment it is asked.
-            registry = CollectorRegistry()
-            MultiProcessCollector(registry, self._figures)  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
 
 
 class Serving(Struct, frozen=True):
@@ -87,6 +42,7 @@ class Serving(Struct, frozen=True):
     exposure: Exposure = Exposure()
     answer_seconds: float = 30.0
     """Seconds that an answer may take, waiting included."""
+    access_log: str = ""
     processes: int = 1
     """Processes that serve this store together, each of which gives a key its share of its limits."""
 
@@ -138,6 +94,7 @@ class Served:
         self.metrics = Metrics(serving.figures)
         self.answers = AnswerCache()
         self.log = make_log()
+        self.audit = AuditLog(serving.store)
         self.quotas = Quotas(serving.processes)
         self.kept_answers = KeptAnswers(serving.store)
         self._turns = threading.BoundedSemaphore(_AT_ONCE_ON_SERVER if serving.on_server else _AT_ONCE)

@@ -1,0 +1,225 @@
+"""`weft backup`, `weft restore`, `weft migrate` and `weft tenants`: look after a store that others rely on."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft import config
+from weft.errors import InvalidInput, UnknownName
+from weft.interfaces.audit import AuditLog
+from weft.interfaces.cli import AsJson, StoreFolder, output
+from weft.interfaces.cli.output import show_progress
+from weft.interfaces.request import clean
+
+_BACKUPS = "backups"
+"""The folder beside the store's own in which `weft migrate` keeps what was there before."""
+
+
+def backup(
+    target: Annotated[str, typer.Argument(metavar="FOLDER", help="A new folder for the backup.")],
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the store into a new folder, while it is used, and verify the copy."""
+    from weft.store.sqlite.backup import make_backup
+
+    with show_progress("backing up"):
+        made = make_backup(_local_store(store), Path(target).expanduser(), datetime.now(UTC))
+    if as_json:
+        output.write_json({"folder": target, **output.as_dict(made)})
+    else:
+        nodes = output.count_noun(made.nodes, "node")
+        output.write(f"{nodes} up to write {made.sequence}, {len(made.files)} files, verified, in {target}.")
+
+
+def restore(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder that `weft backup` made.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Move a store that is there aside, instead of refusing.")
+    ] = False,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a backup in the place of the store, after verifying every file of it."""
+    from weft.store.sqlite.backup import restore_backup
+
+    around, now = config.read_environment(), datetime.now(UTC)
+    if config.server_url(store, around):
+        raise InvalidInput(_ON_SERVER)
+    place = config.find_store_to_write(store, around)
+    with show_progress("restoring"):
+        restored, aside = restore_backup(Path(folder).expanduser(), place, replace=replace, now=now)
+    AuditLog(place).write("restore", backup=str(folder), sequence=restored.sequence)
+    if as_json:
+        output.write_json(
+            {"store": str(place), "moved": str(aside) if aside else None, **output.as_dict(restored)}
+        )
+        return
+    nodes = output.count_noun(restored.nodes, "node")
+    output.write(
+        f"{nodes} up to write {restored.sequence}, of {restored.made}, are in {output.short_path(place)}."
+    )
+    if aside:
+        output.write_note(
+            f"What was there is in {output.short_path(aside)}. Remove it when you no longer need it."
+        )
+
+
+def migrate(store: StoreFolder = None, as_json: AsJson = False) -> None:
+    """Bring a store of an older version up to date, after a backup of it."""
+    import sqlite3
+
+    from weft.store.sqlite.backup import make_backup
+    from weft.store.sqlite.schema import SCHEMA_VERSION, read_version
+    from weft.store.sqlite.store import FILE_NAME
+
+    folder, now = _local_store(store), datetime.now(UTC)
+    connection = sqlite3.connect(f"file:{(folder / FILE_NAME).resolve().as_posix()}?mode=ro", uri=True)
+    try:
+        before = read_version(connection, str(folder / FILE_NAME))
+    finally:
+        connection.close()
+    kept: Path | None = None
+    if before != SCHEMA_VERSION:
+        kept = folder.with_name(f"{folder.name}.{_BACKUPS}") / f"schema-{before}-{now:%Y%m%dT%H%M%S}"
+        make_backup(folder, kept, now)
+    with show_progress("migrating"), config.open_weft(store, embedder="none") as weft:
+        damage = weft.verify()
+    if as_json:
+        output.write_json(
+            {"from": before, "to": SCHEMA_VERSION, "backup": str(kept) if kept else None, "problems": list(damage)}
+        )
+    elif kept is None:
+        output.write(f"The store has schema {SCHEMA_VERSION}, the newest. Nothing is to be done.")
+    else:
+        output.write(
+            f"Schema {before} became {SCHEMA_VERSION}. The store as it was is in {output.short_path(kept)}."
+        )
+    for problem in damage:
+        output.write_note(problem)
+
+
+_ON_SERVER = (
+    "A store on a server is backed up with its server's own tools (pg_dump, pg_basebackup), or copied into a "
+    "folder with `weft copy`."
+)
+
+
+def _local_store(store: str | None) -> Path:
+    """Return the folder of an embedded store."""
+    around = config.read_environment()
+    if config.server_url(store, around):
+        raise InvalidInput(_ON_SERVER)
+    return config.find_store(store, around)
+
+
+# --- weft tenants ------------------------------------------------------------------------------------------
+
+Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant's name.")]
+
+
+def make_tenants_group(decorated: bool) -> typer.Typer:
+    """Build the commands under `weft tenants`."""
+    return output.make_group(
+        "List, export, import and delete whole tenants.",
+        decorated,
+        list=list_tenants,
+        export=export_tenant,
+        **{"import": import_tenant},
+        delete=delete_tenant,
+    )
+
+
+def list_tenants(store: StoreFolder = None, as_json: AsJson = False) -> None:
+    """List the tenants and how many nodes each holds."""
+    with config.open_weft(store, embedder="none") as weft:
+        held = weft.status().by_tenant
+    if as_json:
+        output.write_json({"tenants": dict(sorted(held.items()))})
+    else:
+        output.write_table(("tenant", "nodes"), [(name, str(count)) for name, count in sorted(held.items())])
+
+
+def export_tenant(
+    tenant: Tenant,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A new file; - is stdout.")] = "-",
+    store: StoreFolder = None,
+) -> None:
+    """Write a tenant as lines of JSON: a head, its nodes, its edges, and an end with the counts."""
+    from weft.interfaces import tenants
+
+    with config.open_weft(store, embedder="none") as weft:
+        _check_known(weft.store.tenants(), clean(tenant))
+        lines = tenants.export_tenant(weft, clean(tenant))
+        if file == "-":
+            for line in lines:
+                sys.stdout.buffer.write(line)
+            return
+        # "x" refuses a file that is there: an export never replaces another.
+        try:
+            with Path(file).open("xb") as out:
+                out.writelines(lines)
+        except FileExistsError:
+            raise InvalidInput(f"{file} is there already. Name a new file.") from None
+    output.write(f"{tenant} is in {file}.")
+
+
+def import_tenant(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file that `weft tenants export` wrote.")],
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", metavar="NAME", help="Another tenant than the one in the file.")
+    ] = None,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Store an export; nodes of the same key are replaced."""
+    from weft.interfaces import tenants
+
+    path = Path(file).expanduser()
+    if not path.is_file():
+        raise InvalidInput(f"There is no file {file}. Give one that `weft tenants export` wrote.")
+    with show_progress("importing"), config.open_weft(store, create=True) as weft:
+        done = tenants.import_tenant(weft, path, clean(tenant) if tenant else None)
+        AuditLog(weft.folder).write("import", tenant=tenant, nodes=done.nodes)
+    if as_json:
+        output.write_json(output.as_dict(done))
+    else:
+        output.write(
+            f"{output.count_noun(done.nodes, 'node')} and {output.count_noun(done.edges, 'edge')} imported."
+        )
+
+
+def delete_tenant(
+    tenant: Tenant,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Delete; without it only what would be deleted is told.")
+    ] = False,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete everything of a tenant, and print the proof: how many nodes, a digest of their keys, what is left."""
+    from weft.interfaces import tenants
+
+    with config.open_weft(store, embedder="none") as weft:
+        _check_known(weft.store.tenants(), clean(tenant))
+        if not yes:
+            count = output.count_noun(weft.status([clean(tenant)]).nodes, "node")
+            raise InvalidInput(f"{tenant} holds {count}. Give --yes to delete them; `weft backup` keeps a copy.")
+        with show_progress("deleting"):
+            proof = tenants.delete_tenant(weft, clean(tenant))
+        AuditLog(weft.folder).write("tenant_deleted", **output.as_dict(proof))
+    if as_json:
+        output.write_json(output.as_dict(proof))
+        return
+    output.write(
+        f"{output.count_noun(proof.nodes, 'node')} of {proof.tenant} deleted, {proof.left} left. "
+        f"SHA-256 of their keys: {proof.digest}."
+    )
+
+
+def _check_known(known: tuple[str, ...], tenant: str) -> None:
+    if tenant not in known:
+        raise UnknownName("tenant", tenant, known, "`weft tenants list` prints them.")

@@ -1,0 +1,196 @@
+"""Whole tenants: exported and imported as lines of JSON, and deleted with a proof.
+
+An export streams: no more than a page of nodes is in memory. Links that Weft draws by itself are drawn again when
+an export is imported; the others are exported after the nodes.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from weft.api import Weft
+from weft.errors import InvalidInput
+from weft.model import Alias, Edge, Node, Origin, View
+from weft.ports import Changes
+from weft.store.records import FIRST_CURSOR
+
+FORMAT: Final = "weft-export"
+VERSION: Final = 1
+_EDGES_PER_PAGE: Final = 1000
+_NODES_PER_WRITE: Final = 200
+_KEYS_PER_DELETION: Final = 500
+"""Items that are read or written together: some megabytes at most."""
+_DRAWN_AGAIN: Final = ("mentions", "shared_tag", "similar")
+"""Types of links that follow from the nodes themselves."""
+
+
+class Deletion(Struct, frozen=True):
+    """The proof that a tenant is gone: what was removed, a digest of its keys, and what is left (nothing)."""
+
+    tenant: str
+    nodes: int
+    digest: str
+    left: int
+    sequence: int
+
+
+class Imported(Struct, frozen=True):
+    """The outcome of an import, in counts."""
+
+    nodes: int = 0
+    edges: int = 0
+
+
+# --- export ------------------------------------------------------------------------------------------------
+
+
+def export_tenant(weft: Weft, tenant: str) -> Iterator[bytes]:
+    """Yield a tenant as lines of JSON: a head, its nodes, its edges, and an end with the counts."""
+    yield _line({"format": FORMAT, "version": VERSION, "tenant": tenant})
+    nodes = edges = 0
+    for row in weft.store.iterate(tenant):
+        nodes += 1
+        yield _line({"node": _plain_node(row.node)})
+    for edge in _edges_of(weft, tenant):
+        edges += 1
+        yield _line({"edge": asdict(edge)})
+    # Whoever reads the file sees by this line that it is whole.
+    yield _line({"end": {"nodes": nodes, "edges": edges}})
+
+
+def _edges_of(weft: Weft, tenant: str) -> Iterator[Edge]:
+    cursor = FIRST_CURSOR
+    while True:
+        page = weft.store.edges_after(View((tenant,)), cursor, _EDGES_PER_PAGE, (None, None))
+        yield from (listed.edge for listed in page if listed.edge.type not in _DRAWN_AGAIN)
+        if len(page) < _EDGES_PER_PAGE:
+            return
+        cursor = page[-1].cursor
+
+
+def _line(value: object) -> bytes:
+    return orjson.dumps(value, default=asdict, option=orjson.OPT_NON_STR_KEYS) + b"\n"
+
+
+def _plain_node(node: Node) -> dict[str, Any]:
+    # The id is of this store, and importance follows from the links.
+    return {name: value for name, value in asdict(node).items() if name not in ("id", "importance")}
+
+
+# --- import ------------------------------------------------------------------------------------------------
+
+
+def import_tenant(weft: Weft, file: Path, tenant: str | None = None) -> Imported:
+    """Store an export, under its own tenant or another; nodes of the same key are replaced.
+
+    The file is read twice: it is checked to its end before any of it is stored.
+    """
+    with file.open("rb") as lines:
+        own = _check_whole(lines)
+    with file.open("rb") as lines:
+        return _store_lines(weft, lines, tenant or own)
+
+
+def _store_lines(weft: Weft, lines: Iterable[bytes], target: str) -> Imported:
+    nodes = edges = 0
+    batch: list[Node] = []
+    waiting: list[Edge] = []
+    for line in lines:
+        value = orjson.loads(line)
+        if "node" in value:
+            batch.append(_node_from(value["node"], target))
+        elif "edge" in value:
+            waiting.append(_edge_from(value["edge"], target))
+        if len(batch) >= _NODES_PER_WRITE:
+            nodes += len(batch)
+            weft.put(batch)
+            batch = []
+    weft.put(batch)
+    nodes += len(batch)
+    rest = iter(waiting)
+    while page := list(islice(rest, _EDGES_PER_PAGE)):
+        weft.put(edges=page)
+        edges += len(page)
+    return Imported(nodes, edges)
+
+
+def _check_whole(lines: Iterable[bytes]) -> str:
+    """Return the tenant of an export; refuse a file that is none, or that was cut off."""
+    counts = {"node": 0, "edge": 0}
+    head: dict[str, Any] = {}
+    end = None
+    for number, line in enumerate(lines, 1):
+        try:
+            value = orjson.loads(line)
+        except ValueError as error:
+            raise InvalidInput(f"Line {number} is not JSON ({error}). Nothing was imported.") from error
+        if not isinstance(value, dict):
+            raise InvalidInput(f"Line {number} is no object. Nothing was imported.")
+        head = value if number == 1 else head
+        end = value.get("end")
+        for what in counts:
+            counts[what] += what in value
+    if head.get("format") != FORMAT or head.get("version") != VERSION:
+        raise InvalidInput(
+            f"The file is no export of version {VERSION}. Give one that `weft tenants export` wrote."
+        )
+    if end != {"nodes": counts["node"], "edges": counts["edge"]}:
+        raise InvalidInput(
+            "The file was cut off: its last line does not count what it holds. Nothing was imported."
+        )
+    return str(head["tenant"])
+
+
+def _node_from(plain: dict[str, Any], tenant: str) -> Node:
+    try:
+        return Node(
+            **{
+                **plain,
+                "tenant": tenant,
+                "tags": tuple(plain["tags"]),
+                "aliases": tuple(Alias(**alias) for alias in plain["aliases"]),
+                "origin": Origin(**plain["origin"]),
+                "created": _moment(plain["created"]),
+                "modified": _moment(plain["modified"]),
+            }
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInput(f"A node of the export cannot be read ({error}): {str(plain)[:80]}.") from error
+
+
+def _edge_from(plain: dict[str, Any], tenant: str) -> Edge:
+    try:
+        edge = Edge(**plain)
+    except TypeError as error:
+        raise InvalidInput(f"An edge of the export cannot be read ({error}): {str(plain)[:80]}.") from error
+    return replace(edge, tenant=tenant)
+
+
+def _moment(written: str | None) -> datetime | None:
+    return datetime.fromisoformat(written) if written else None
+
+
+# --- deletion ----------------------------------------------------------------------------------------------
+
+
+def delete_tenant(weft: Weft, tenant: str) -> Deletion:
+    """Remove everything of a tenant, and return the proof of it."""
+    digest, count = hashlib.sha256(), 0
+    while keys := [row.node.key for row in islice(weft.store.iterate(tenant), _KEYS_PER_DELETION)]:
+        weft.delete(*keys, tenant=tenant)
+        count += len(keys)
+        for key in keys:
+            digest.update(key.encode("utf-8", "surrogatepass") + b"\0")
+    weft.contexts.forget_tenant(tenant)
+    stamps = [unit for unit in weft.store.state().units if unit[0] == tenant]
+    # An empty stamp removes the unit.
+    weft.store.write(Changes(units=tuple((*unit[:3], "") for unit in stamps)))
+    left = weft.status([tenant]).nodes
+    return Deletion(tenant, count, digest.hexdigest(), left, weft.store.last_sequence())
