@@ -1,183 +1,99 @@
-"""How fast repositories are read: lines a minute with and without embeddings, memory, a second run, and pages.
+"""Measure what a coding agent asks most of a store: where a symbol is defined, and who calls it.
 
-python -m bench.code [--packages django,sqlalchemy,numpy,flask,requests,pytest] [--again]
+    python -m bench.code STORE [--symbols 200] [--seed 7]
 
-The sources come from the package index as sdists, numpy's Python part as a wheel, and stay in bench/worlds/code/.
-Wall time is what a reader waits for; processor time, children included, is what the work costs and what a busy
-machine leaves comparable.
+Symbols are drawn from the definitions outside of tests whose name is given once. A definition counts as found if
+the page of 500 tokens cites it. Callers are compared with the call edges that the resolver drew when the code was
+indexed: those that `related` lists, and those that the page of "who calls X" prints.
 """
 
 import argparse
-import json
-import os
-import shutil
-import subprocess
-import sys
-from contextlib import suppress
-from pathlib import Path
-from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
-from statistics import median, quantiles
-from threading import Event, Thread
-from time import perf_counter, process_time
-from typing import Any, Self
+import random
+from collections import Counter
+from collections.abc import Sequence
 
-ROOT = Path(__file__).parents[1]
-WORLDS = ROOT / "bench" / "worlds" / "code"
-PACKAGES = "django,sqlalchemy,numpy,flask,requests,pytest"
-BUILT = frozenset({"numpy"})
-"""Packages whose sdist cannot be had without building it; the wheel holds their Python part."""
-QUESTIONS = (
-    "where are migrations applied",
-    "how is a queryset turned into SQL",
-    "what happens when a form is invalid",
-    "where is the session cookie set",
-    "how does the admin check permissions",
-    "which middleware handles csrf tokens",
-    "how are templates cached",
-    "where is the connection to the database closed",
-    "how is a url pattern matched",
-    "what does prefetch_related do",
-)
-ROUNDS = 5
+from weft import Weft
+from weft.model import Context, Filter, Node, View
+
+_KINDS = ("function", "method", "class")
+_VIEW = View(("default",))
+_DEFINITION_TOKENS = 500
+_CALLER_TOKENS = 4_000
+_MOST_CALLERS = 60
+"""More callers do not fit on the page, and nobody asks for them by such a question."""
 
 
 def main() -> None:
-    """Fetch, index twice with each embedder, ask, and print a table."""
+    """Read the command line and print both measures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--packages", default=PACKAGES)
-    parser.add_argument("--again", action="store_true", help="index anew where an earlier run left a store")
-    parser.add_argument("--measure", nargs=3, metavar=("FOLDER", "STORE", "EMBEDDER"), help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.measure:
-        print(json.dumps(measured(*given.measure)))
-        return
-    print(
-        "| repository | embedder | lines | nodes | lines/min | of processor | again, s | MB | page p50/p95, ms |"
-    )
-    print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
-    for package in given.packages.split(","):
-        folder = fetched(package)
-        lines = lines_of_code(folder)
-        for embedder in ("none", "static"):
-            store = WORLDS / f"{package}-{embedder}.weft"
-            if given.again:
-                shutil.rmtree(store, ignore_errors=True)
-            first, again = alone(folder, store, embedder), alone(folder, store, embedder)
-            print(_row(package, embedder, lines, first, again), flush=True)
+    parser.add_argument("store")
+    parser.add_argument("--symbols", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    with Weft.open(options.store, create=False, refresh_seconds=0) as weft:
+        symbols = read_symbols(weft)
+        drawn = chance.sample(symbols, min(options.symbols, len(symbols)))
+        print(measure_definitions(weft, drawn))
+        called = [node for node in symbols if 0 < len(callers_of(weft, node)) <= _MOST_CALLERS]
+        drawn = chance.sample(called, min(options.symbols, len(called)))
+        print(measure_callers(weft, drawn))
 
 
-def _row(package: str, embedder: str, lines: int, first: dict[str, Any], again: dict[str, Any]) -> str:
-    speed, of_processor = (f"{60 * lines / first[each]:,.0f}" for each in ("seconds", "processor"))
-    if not first["written"]:
-        speed = of_processor = "stored before"
-    rerun = f"{again['seconds']:.1f} ({again['processor']:.1f} of processor)"
-    asked = f"{again['p50']:.1f}/{again['p95']:.1f}"
-    peak = max(first["peak"], again["peak"])
+def read_symbols(weft: Weft) -> list[Node]:
+    """Return the definitions outside of tests whose name is given once, by key."""
+    with weft.reading(_VIEW) as reading:
+        ids = reading.snapshot.matching_ids(Filter(kinds=_KINDS)).tolist()
+        nodes = [row.node for row in reading.snapshot.nodes(ids).values()]
+    names = Counter(node.title for node in nodes)
+    mine = [node for node in nodes if names[node.title] == 1 and "test-code" not in node.tags]
+    return sorted(mine, key=lambda node: node.key)
+
+
+def callers_of(weft: Weft, node: Node) -> set[str]:
+    """Return the keys of what calls a definition, as the resolver drew it."""
+    with weft.store.snapshot(_VIEW) as snapshot:
+        edges = snapshot.edges([node.id], 100_000)
+    return {edge.source for _, target, edge in edges if edge.type == "calls" and target == node.id}
+
+
+def cited_keys(page: Context) -> set[str]:
+    """Return the keys of everything that a page prints."""
+    return {entry.key for entry in page.manifest if entry.key is not None}
+
+
+def measure_definitions(weft: Weft, symbols: Sequence[Node]) -> str:
+    """Ask where each symbol is defined, and return how many pages cite the definition."""
+    missed = []
+    for node in symbols:
+        page = weft.context(f"where is {node.title} defined?", max_tokens=_DEFINITION_TOKENS)
+        if node.key not in cited_keys(page):
+            missed.append(node.key)
+    share = 1 - len(missed) / len(symbols)
+    return f"where is X defined: {share:.1%} of {len(symbols)} at {_DEFINITION_TOKENS} tokens; missed {missed[:5]}"
+
+
+def measure_callers(weft: Weft, symbols: Sequence[Node]) -> str:
+    """Return recall and precision of `related` and of the page against the resolver's edges."""
+    found: Counter[str] = Counter()
+    for node in symbols:
+        truth = callers_of(weft, node)
+        listed = {other.key for other, _ in weft.related(node.key, types="calls", direction="in", limit=100_000)}
+        page = weft.context(f"who calls {node.title}?", max_tokens=_CALLER_TOKENS)
+        printed = cited_keys(page) - {node.key}
+        found.update(
+            truth=len(truth),
+            listed=len(listed),
+            listed_right=len(listed & truth),
+            printed=len(printed),
+            printed_right=len(printed & truth),
+        )
+    right, printed_right = found["listed_right"], found["printed_right"]
     return (
-        f"| {package} | {embedder} | {lines:,} | {again['nodes']:,} | {speed} | {of_processor} | {rerun} | "
-        f"{peak:.0f} | {asked} |"
+        f"callers of {len(symbols)} functions: related has {right / found['truth']:.1%} of them, "
+        f"{right / max(found['listed'], 1):.1%} right; the page of {_CALLER_TOKENS:,} tokens "
+        f"{printed_right / found['truth']:.1%}, {printed_right / max(found['printed'], 1):.1%} right"
     )
-
-
-def fetched(package: str) -> Path:
-    """Return the unpacked sdist of a package, or its wheel, downloaded if it is not there."""
-    folder = WORLDS / package
-    if not folder.is_dir():
-        folder.mkdir(parents=True)
-        kind = "--only-binary" if package in BUILT else "--no-binary"
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", kind, ":all:"]
-        subprocess.run([*pip, "--dest", str(folder), package], check=True)
-        (archive,) = folder.iterdir()
-        shutil.unpack_archive(archive, folder / package, "zip" if archive.suffix == ".whl" else "gztar")
-        archive.unlink()
-    return next(each for each in sorted(folder.iterdir()) if each.is_dir())
-
-
-def lines_of_code(folder: Path) -> int:
-    """Return the lines of all files that the code source takes."""
-    from weft.sources.code import Code
-
-    files = (file for file in sorted(folder.rglob("*")) if file.suffix in Code.suffixes and file.is_file())
-    return sum(file.read_bytes().count(b"\n") for file in files)
-
-
-def alone(folder: Path, store: Path, embedder: str) -> dict[str, Any]:
-    """Measure in a process of its own."""
-    around = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-m", "bench.code", "--measure", str(folder), str(store), embedder]
-    done = subprocess.run(command, capture_output=True, check=True, text=True, env=around, cwd=ROOT)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
-def measured(folder: str, store: str, embedder: str) -> dict[str, Any]:
-    """Index a folder into a store, then ask it."""
-    from weft import Weft
-
-    with Weft.open(store, embedder=None if embedder == "none" else embedder) as weft:
-        began, used = perf_counter(), _processor()
-        with Resident() as resident:
-            report = weft.index(folder, source="code")
-        seconds, processor = perf_counter() - began, _processor() - used
-        for question in QUESTIONS:
-            weft.context(question)
-        taken = [_asked(weft, question) for _ in range(ROUNDS) for question in QUESTIONS]
-        nodes = weft.status().nodes
-    return {
-        "seconds": seconds,
-        "processor": processor,
-        "peak": resident.peak / 1e6,
-        "written": report.written,
-        "nodes": nodes,
-        "p50": median(taken),
-        "p95": quantiles(taken, n=20)[-1],
-    }
-
-
-class Resident:
-    """The most memory resident at one time, of this process and its children together.
-
-    A child that has not become a program of its own yet still has our memory, which is counted once.
-    """
-
-    def __init__(self) -> None:
-        self.peak = 0
-        self._done = Event()
-        self._watching = Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._watching.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._watching.join()
-
-    def _watch(self) -> None:
-        page, own = os.sysconf("SC_PAGE_SIZE"), os.getpid()
-        program = _program(own)
-        while not self._done.wait(0.05):
-            with suppress(OSError):
-                children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
-                counted = [own, *(child for child in children if _program(child) != program)]
-                pages = [Path(f"/proc/{each}/statm").read_text().split()[1] for each in counted]
-                self.peak = max(self.peak, page * sum(map(int, pages)))
-
-
-def _program(process: int | str) -> bytes:
-    return Path(f"/proc/{process}/cmdline").read_bytes()
-
-
-def _asked(weft: Any, question: str) -> float:
-    """Return milliseconds of processor time for one page."""
-    began = process_time()
-    weft.context(question)
-    return (process_time() - began) * 1000
-
-
-def _processor() -> float:
-    own, children = getrusage(RUSAGE_SELF), getrusage(RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
 if __name__ == "__main__":

@@ -108,6 +108,8 @@ class Indexer:
     def __init__(self, reader: Reader, writer: Writer) -> None:
         self._reader = reader
         self._writer = writer
+        self.confirm_move: Callable[[str, str, Path], bool] = lambda source, before, now: True
+        """Asked whether a folder continues the source that was read elsewhere before."""
 
     def index(
         self,
@@ -123,11 +125,37 @@ class Indexer:
         store = self._reader.store
         memory, kept = self._reader.folder / "derived", {} if reading else store.units(tenant, _READINGS)
         sources = open_sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading, kept=kept)
+        sources = [self._continue_moved(each, tenant, source, tana_token, reading) for each in sources]
         if reading:
             # An empty stamp removes the entry: files are read by their looks again.
             stamp = "" if reading == "auto" else reading
             store.write(Changes(units=tuple((tenant, _READINGS, each.name, stamp) for each in sources)))
         return self.ingest(sources, tenant, progress)
+
+    def _continue_moved(
+        self, source: "Source", tenant: str, given: str | None, tana_token: str, reading: str
+    ) -> "Source":
+        """Return the source under the name it has in the store already, if its folder was moved or copied here."""
+        from weft.indexing.working_tree import find_moved
+
+        if not isinstance(source, HasTree):
+            return source
+        record = find_moved(self._reader.folder, tenant, source.root, given or source.name)
+        if record is None or (given is not None and record.source != given):
+            return source
+        if not self.confirm_move(record.source, record.place, source.root):
+            return source
+        (moved,) = open_sources_at(
+            [source.root],
+            record.source,
+            tenant,
+            tana_token,
+            memory=self._reader.folder / "derived",
+            reading=reading or record.reading,
+        )
+        # The name belongs to the folder at its new place from now on.
+        self._reader.store.write(Changes(units=((tenant, moved.name, "", moved.identity()),)))
+        return moved
 
     def remove_source(self, name: str, tenant: str, progress: "Progress | None") -> "Report":
         """Remove everything that indexing the source of that name had brought."""

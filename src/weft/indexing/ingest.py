@@ -65,6 +65,8 @@ class Report(Struct, frozen=True):
     links: int = 0
     problems: tuple[Problem, ...] = ()
     sequence: int = 0
+    redacted: int = 0
+    """Secrets that were taken out of the units that were read."""
     kinds: Mapping[str, int] = field(default_factory=dict)
     """Nodes in the units that were read, by kind."""
     passed_over: Mapping[str, int] = field(default_factory=dict)
@@ -100,6 +102,7 @@ class _Run(Struct):
     written_since_catch_up: int = 0
     problems: list[Problem] = field(default_factory=list)
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
+    redacted: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     passed_over: Counter[str] = field(default_factory=Counter)
     not_read: dict[str, str] = field(default_factory=dict)
@@ -164,6 +167,7 @@ def ingest(
         links=links,
         problems=tuple(run.problems),
         sequence=sequence,
+        redacted=run.redacted,
         kinds=dict(sorted(run.kinds.items())),
         passed_over=dict(sorted(run.passed_over.items())),
         not_read=dict(sorted(run.not_read.items())),
@@ -262,6 +266,7 @@ def _prepare_batches(source: Source, changed: Sequence[str], run: _Run) -> Itera
         run.problems += [problem for unit in units for problem in unit.problems]
         readable = [unit for unit in units if unit.stamp]
         run.kinds.update(node.kind for unit in readable for node in unit.nodes)
+        run.redacted += sum(unit.redacted for unit in readable)
         run.unit_reasons |= {unit.name: reason for unit in readable if (reason := unit_reason(unit))}
         nodes = {
             (node.tenant, node.key): (node, run.unit_name(unit.name)) for unit in readable for node in unit.nodes

@@ -25,6 +25,9 @@ _VERSION: Final = 1
 _RACY_NANOSECONDS: Final = 2_000_000_000
 """A file that changed so shortly before it was read may change again within the same tick of the clock of its disk
 (two seconds on FAT): its content is compared too."""
+_MAX_COMPARED_FILES: Final = 200
+_MIN_KEPT_SHARE: Final = 0.8
+"""How many of how many files must be at the same paths for a folder to be one that moved."""
 _MAX_RACY_BYTES: Final = 1_000_000
 """Larger files are taken as changed while their time is in doubt, which costs less than reading them."""
 
@@ -106,6 +109,8 @@ class TreeRecord(Struct):
     source: str
     root: str
     """The folder or file, relative to the store's folder where that lies inside of it: both may move together."""
+    place: str = ""
+    """The path of the source when it was read, in full."""
     reading: str = ""
     head: Head = field(default_factory=Head)
     tree: Tree = field(default_factory=Tree)
@@ -150,7 +155,7 @@ def make_record(store: Path, tenant: str, source: NamedTree, *, reading: str, no
     """Make the record of a source whose units were listed at `now`, a time in nanoseconds."""
     top, inside, tree = source.root.resolve(), store.resolve(), source.tree()
     place = os.path.relpath(top, inside) if inside.is_relative_to(top) else str(top)
-    record = TreeRecord(_VERSION, tenant, source.name, place, reading, read_head(top), tree)
+    record = TreeRecord(_VERSION, tenant, source.name, place, str(top), reading, read_head(top), tree)
     record.digests = _racy_digests(top, tree.files, tree.files, now)
     return record
 
@@ -199,6 +204,25 @@ def load_records(store: Path, tenants: Sequence[str]) -> list[TreeRecord]:
         if record.version == _VERSION and record.tenant in tenants:
             found.append(record)
     return sorted(found, key=lambda record: (record.tenant, record.source))
+
+
+def find_moved(store: Path, tenant: str, root: Path, name: str) -> TreeRecord | None:
+    """Return the record of a source that a folder continues: its folder moved here, or was copied with the store.
+
+    `name` is the one that the folder would get as a source of its own.
+    """
+    top = root.resolve()
+    for record in load_records(store, [tenant]):
+        before = record.path(store)
+        if before == top:
+            return record if record.source != name or record.place != str(top) else None
+        names = list(record.tree.files)[:_MAX_COMPARED_FILES]
+        # Most files at the same paths make it the same folder; a few may have been renamed with it.
+        if names and not before.exists():
+            kept = sum((top / each).exists() for each in names)
+            if kept >= _MIN_KEPT_SHARE * len(names):
+                return record
+    return None
 
 
 # --- comparing ---------------------------------------------------------------------------------------------------
@@ -278,6 +302,7 @@ def update_record(record: TreeRecord, found: TreeChanges, done: Iterable[str], r
         record.tenant,
         record.source,
         record.root,
+        record.place,
         record.reading,
         record.head,
         tree,

@@ -89,9 +89,12 @@ class ServerEntry(Struct, frozen=True):
 # --- the commands that a client runs -----------------------------------------------------------------------
 
 
-def server_command(words: Sequence[str], executable: Path) -> tuple[str, ...]:
-    """Return the words that start Weft: those given, else its program, else this Python with the package."""
-    return _command(words, executable, "weft", "weft")
+def server_command(words: Sequence[str], executable: Path, *, portable: bool = False) -> tuple[str, ...]:
+    """Return the words that start Weft: those given, else its program, else this Python with the package.
+
+    A `portable` one names the program alone, which every machine finds for itself.
+    """
+    return ("weft",) if portable and not words else _command(words, executable, "weft", "weft")
 
 
 def hook_command(words: Sequence[str], executable: Path) -> tuple[str, ...]:

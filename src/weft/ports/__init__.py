@@ -114,6 +114,8 @@ class Unit(Struct, frozen=True):
     edges: tuple[Edge, ...] = ()
     problems: tuple[Problem, ...] = ()
     skipped: str = ""
+    redacted: int = 0
+    """How many secrets were taken out of its texts."""
 
 
 class Source(Protocol):

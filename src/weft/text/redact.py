@@ -17,14 +17,14 @@ from weft.model import Json, Node
 _NO_SECRETS: Final = frozenset({"Public IP (ipv4)"})
 """Kinds that detect-secrets finds and a reader may know."""
 
-_PRIVATE_KEY: Final = re.compile(
+PRIVATE_KEY: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
     r"(?:[\s\\A-Za-z0-9+/=:,.-]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[\s\\A-Za-z0-9+/=]*)"
     r"|PuTTY-User-Key-File-\d.*?(?:Private-MAC:[^\n]*|\Z)",
     re.DOTALL,
 )
 
-_TOKENS: Final[Mapping[str, tuple[str, ...]]] = {
+TOKENS: Final[Mapping[str, tuple[str, ...]]] = {
     "Anthropic key": (r"sk-ant-[\w-]{20,}",),
     "OpenAI key": (r"sk-(?<!\wsk-)(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{32,}",),
     # The pattern of detect-secrets leaves the signature.
@@ -302,10 +302,10 @@ def _formats() -> _Formats:
         if issubclass(detector, RegexBasedDetector) and kind not in _NO_SECRETS
         for pattern in detector.denylist
     ]
-    own = [(kind, re.compile(pattern)) for kind, patterns in _TOKENS.items() for pattern in patterns]
+    own = [(kind, re.compile(pattern)) for kind, patterns in TOKENS.items() for pattern in patterns]
     assigned = tuple(known_format for known_format in known if _ASSIGNS in known_format[1].pattern)
     anywhere = (known_format for known_format in known if known_format not in assigned)
-    return _Formats((("private key", _PRIVATE_KEY), *own, *anywhere), assigned)
+    return _Formats((("private key", PRIVATE_KEY), *own, *anywhere), assigned)
 
 
 @cache

@@ -3,6 +3,7 @@
 With `--watch`, indexing follows the changes below the folders as they happen.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
@@ -80,9 +81,20 @@ def index(
         return report
 
     with config.open_weft(store, embedder=embedder, create=True) as weft:
+        weft.indexer.confirm_move = _confirm_move
         report = _index_and_follow(weft, paths, run) if watch else run(weft)
     if report.problems:
         raise typer.Exit(PARTLY_DONE)
+
+
+def _confirm_move(source: str, before: str, now: Path) -> bool:
+    """Ask whether a folder takes the place of one that was read before; without anybody to ask, it does."""
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return typer.confirm(
+            f"{source!r} was read from {before}. Is {now} the same, moved or copied?", default=True, err=True
+        )
+    output.write_note(f"{now} takes the place of {before} as {source!r}; --source NAME would keep both apart.")
+    return True
 
 
 def _write_report(report: "Report", location: str) -> None:
@@ -103,6 +115,8 @@ def _write_report(report: "Report", location: str) -> None:
         output.write(f"Passed over or read in part: {reasons}.")
         if report.not_read:
             output.write("`weft index --json` lists them by name, `weft show PATH` says why one was not read.")
+    if report.redacted:
+        output.write(f"{output.count_noun(report.redacted, 'secret')} redacted: pages print [redacted: …] there.")
     if report.entities:
         output.write(f"{output.count_noun(report.entities, 'entity', 'entities')} found in the story.")
     if report.problems:

@@ -1,9 +1,11 @@
 """`weft install`: add the MCP server or the hooks to a client's configuration, or remove them."""
 
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from difflib import unified_diff
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -60,7 +62,10 @@ def install(
         _apply(_change_hooks(client, home, everywhere, words, remove), dry_run, as_json)
         return
     options = ["mcp", *store_option, *_options(profile, write, tenants)]
-    words = _command_words(command, client_settings.server_command, options)
+    # A file in the folder is shared with others, whose program lies elsewhere.
+    is_shared = known is not None and known.in_folder is not None and not everywhere
+    portable = is_shared and shutil.which("weft") is not None
+    words = _command_words(command, partial(client_settings.server_command, portable=portable), options)
     entry = client_settings.ServerEntry(_check_name(name), words[0], words[1:])
     if known is None:
         _print_for_unknown_client(client, entry, as_json)

@@ -1,6 +1,5 @@
 """Read the code files of a source, parsing only those that changed, and pass over generated ones."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -27,12 +26,15 @@ from weft.sources.files import (
     looks_binary,
 )
 from weft.sources.walk_files import File
+from weft.text.redact_source import redact_source
 
-_PARSER_VERSION: Final = "3"
+_PARSER_VERSION: Final = "4"
 """To be changed whenever the same file would give another outline or other nodes; all are then parsed anew."""
 _PASSED_OVER: Final = "passed over"
 """The links state of a file that gets no unit."""
 _BROKEN: Final = "read with syntax errors"
+_MAX_NAMED_FILES: Final = 3
+"""Files that a remark names: enough to look into, and a line still."""
 
 
 class _FileContent(Struct, frozen=True):
@@ -41,6 +43,7 @@ class _FileContent(Struct, frozen=True):
     text: str = ""
     exclusion: str = ""
     problems: tuple[Problem, ...] = ()
+    redacted: int = 0
 
 
 class Code:
@@ -61,7 +64,7 @@ class Code:
         self._digest = ""
         self._languages: dict[str, Language] = {}
         self._tell: ReportProgress = ignore_progress
-        self._remarks: Counter[str] = Counter()
+        self._remarks: dict[str, list[str]] = {}
         self._skipped: dict[str, str] = {}
 
     def takes(self, file: File) -> bool:
@@ -76,8 +79,8 @@ class Code:
         self._tell = tell
 
     def count_skipped(self) -> Mapping[str, int]:
-        """Count the files that were read in part, by reason."""
-        return dict(sorted(self._remarks.items()))
+        """Count the files that were read in part, by reason, which names the first of them."""
+        return {f"{remark} ({_name_some(names)})": len(names) for remark, names in sorted(self._remarks.items())}
 
     def list_skipped(self) -> Mapping[str, str]:
         """Return why files were passed over when the units were last listed."""
@@ -99,9 +102,9 @@ class Code:
         self._digest = xxhash.xxh3_64_hexdigest(interfaces.encode("utf-8", "replace"))
         skipped = {name for name, entry in entries.items() if entry.links_state == _PASSED_OVER}
         self._skipped = {name: entries[name].remark for name in sorted(skipped)}
-        self._remarks.update(
-            entry.remark for name, entry in entries.items() if entry.remark and name not in skipped
-        )
+        for name, entry in entries.items():
+            if entry.remark and name not in skipped:
+                self._remarks.setdefault(entry.remark, []).append(name)
         for name in self._files:
             if name not in entries:
                 yield name, UNREADABLE
@@ -125,7 +128,7 @@ class Code:
         nodes = file_nodes(unit, content.text, outline, self.settings)
         links = repository.links(unit) if unit in repository.outlines else ()
         edges = (*containment_edges(unit, nodes, outline, self.settings), *link_edges(links, self.settings))
-        return Unit(unit, stamp, nodes, edges, content.problems)
+        return Unit(unit, stamp, nodes, edges, content.problems, redacted=content.redacted)
 
     def reread(self, files: Sequence[File], changed: Sequence[File]) -> Iterator[Unit]:
         """Iterate over changed files, their names resolved among the cached outlines of the others."""
@@ -151,7 +154,7 @@ class Code:
                 *containment_edges(name, nodes, outline, self.settings),
                 *link_edges(repository.links(name), self.settings),
             )
-            yield Unit(name, stamp, nodes, edges, content.problems)
+            yield Unit(name, stamp, nodes, edges, content.problems, redacted=content.redacted)
 
     def release_memory(self) -> None:
         """Release the memory of the outlines; they are read from the cache again when needed."""
@@ -222,6 +225,11 @@ class Code:
         return xxhash.xxh3_64_hexdigest(orjson.dumps(repository.links(name), default=tuple))
 
 
+def _name_some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMED_FILES} more" if len(names) > _MAX_NAMED_FILES else ""
+    return f"{', '.join(names[:_MAX_NAMED_FILES])}{more}"
+
+
 def _names_by_last_part(outline: Outline) -> dict[str, str]:
     named: dict[str, list[str]] = {}
     for symbol in outline.symbols:
@@ -240,7 +248,11 @@ def _read_file(file: File) -> _FileContent:
     cleaned = clean(text)
     # A user who names a generated file wants to have it read.
     exclusion = "" if file.explicit else exclusion_reason(file.name, cleaned)
-    return _FileContent(exclusion=exclusion) if exclusion else _FileContent(cleaned, problems=problems)
+    if exclusion:
+        return _FileContent(exclusion=exclusion)
+    # Before parsing, so that signatures and docstrings are without secrets too; lines keep their numbers.
+    safe = redact_source(cleaned)
+    return _FileContent(safe.text, problems=problems, redacted=len(safe.kinds))
 
 
 def _interface_digest(outline: Outline) -> str:

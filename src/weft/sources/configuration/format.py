@@ -130,7 +130,8 @@ def read_configuration(file: File, language: str, settings: SourceSettings, *, h
     if parsed.problem:
         problems = (*problems, Problem(file.name, parsed.problem))
     # Redacted line by line, so that the lines keep their numbers.
-    lines = redact(text, keep_lines=True).text.split("\n")
+    safe = redact(text, keep_lines=True)
+    lines = safe.text.split("\n")
     summary = redact(summarise(file.name, text, language, parsed.value)).text
     name = PurePosixPath(file.name).name
     alias = (Alias(name, settings.maker, _FILE_NAME_CONFIDENCE),) if has_alias and name != file.name else ()
@@ -140,7 +141,7 @@ def read_configuration(file: File, language: str, settings: SourceSettings, *, h
         Edge(nodes[0].key, node.key, "contains", weight=_CONTAINS_WEIGHT, tenant=settings.tenant)
         for node in nodes[1:]
     )
-    return Unit(file.name, stamp, nodes, edges, problems)
+    return Unit(file.name, stamp, nodes, edges, problems, redacted=len(safe.kinds))
 
 
 def _make_nodes(path: str, lines: Sequence[str], language: str, settings: SourceSettings) -> list[Node]:

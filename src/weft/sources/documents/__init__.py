@@ -10,6 +10,7 @@ from weft.ports import Problem, Unit
 from weft.sources.documents.sections import Document, document_nodes
 from weft.sources.files import MAX_TEXT_BYTES, MAX_TEXT_CHARACTERS, SourceSettings, file_stamp, read_bytes
 from weft.sources.walk_files import File
+from weft.text.redact_source import redact_source
 
 ParsedDocument = tuple[Document | None, tuple[Problem, ...]]
 """A document, or None where it cannot be read, and the problems found on the way."""
@@ -49,6 +50,11 @@ class DocumentFiles(ABC):
         content, problem = read_bytes(file, self.max_bytes, binary=self.binary)
         if problem:
             return Unit(unit, stamp, problems=(problem,))
+        redacted = 0
+        if not self.binary:
+            # Before parsing, which counts in characters of the text as it is kept.
+            safe = redact_source(content.decode("utf-8", "surrogateescape"))
+            content, redacted = safe.text.encode("utf-8", "surrogateescape"), len(safe.kinds)
         document, problems = self.parse(unit, content)
         if document is not None and len(document.text) > MAX_TEXT_CHARACTERS:
             reason = (
@@ -63,7 +69,7 @@ class DocumentFiles(ABC):
             datetime.fromtimestamp(int(file.path.stat().st_mtime), UTC) if self.settings.file_times else None
         )
         nodes, edges = document_nodes(document, unit, self.settings, modified)
-        return Unit(unit, stamp, nodes, edges, problems)
+        return Unit(unit, stamp, nodes, edges, problems, redacted=redacted)
 
     @abstractmethod
     def parse(self, name: str, content: bytes) -> ParsedDocument:

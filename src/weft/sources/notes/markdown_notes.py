@@ -38,6 +38,7 @@ from weft.sources.notes.references import (
 from weft.sources.values import UnusableValue, split_names, split_words, to_integer, to_number, to_text, to_time
 from weft.sources.walk_files import File
 from weft.text.chapters import SCENE_CHARACTERS, find_number, split_scenes
+from weft.text.redact_source import redact_source
 
 Value = TypeVar("Value")
 
@@ -115,8 +116,9 @@ class Markdown:
         if len(text) > MAX_TEXT_CHARACTERS:
             reason = f"The note has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept. Split it."
             return Unit(unit, stamp, problems=(Problem(unit, reason),))
-        nodes, edges, more = self._parse(file, clean(text))
-        return Unit(unit, stamp, nodes, edges, (*problems, *more))
+        safe = redact_source(clean(text))
+        nodes, edges, more = self._parse(file, safe.text)
+        return Unit(unit, stamp, nodes, edges, (*problems, *more), redacted=len(safe.kinds))
 
     def _parse(self, file: File, text: str) -> tuple[tuple[Node, ...], tuple[Edge, ...], tuple[Problem, ...]]:
         values, body, line, problems = split_front_matter(text, file.name)

@@ -227,7 +227,7 @@ def test_what_nobody_wrote_is_passed_over_and_counted(tmp_path: Path) -> None:
         "generated": 2,
         "in node_modules": 1,
         "minified": 2,
-        "read with syntax errors": 1,
+        "read with syntax errors (broken.py)": 1,
         "vendored": 1,
     }
 
