@@ -1,5 +1,6 @@
 """What `weft show`, `related`, `log` and `search --exact` print of code, and what may be fed back to them."""
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -35,9 +36,13 @@ def weigh_all(parcels, scales):
 '''
 
 
-def git(folder: Path, *arguments: str) -> None:
+def git(folder: Path, *arguments: str, day: int = 1) -> None:
     identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+    moment = f"2026-03-{day:02d}T12:00:00+00:00"
+    dates = {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment}
+    subprocess.run(
+        ["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, env={**os.environ, **dates}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +57,7 @@ def weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
     git(repository, "add", ".")
     git(repository, "commit", "-m", "Begin")
     (repository / "scales.py").write_text(SCALES.replace("parcel.grams", "parcel.grams + 1"))
-    git(repository, "commit", "-am", "Add the tare")
+    git(repository, "commit", "-am", "Add the tare", day=2)
     with Weft.open(folder / "store") as opened:
         opened.index(repository)
         yield opened

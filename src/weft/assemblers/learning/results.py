@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from weft.assemblers.log import open_log
 from weft.model import Candidate, Json, Node, Origin
 
 MEMORY, CODE, EXPERIENCE, VALUE, COMMIT = "memory", "code", "experience", "value", "commit"
@@ -81,9 +82,7 @@ class Answer(Struct, frozen=True):
 
 def warn(event: str, **facts: object) -> None:
     """Log a failure for which the caller gets a partial result."""
-    import structlog
-
-    structlog.get_logger("weft").warning(event, **facts)
+    open_log("weft").warning(event, **facts)
 
 
 def read_candidates(source: str, results: Iterable[object], probe: str) -> tuple[Candidate, ...]:

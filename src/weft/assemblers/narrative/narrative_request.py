@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final, Protocol
 
-import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
+from weft.assemblers.log import open_log
 from weft.assemblers.narrative.entity_context import (
     ENTITY_SECTION,
     PROFILE,
@@ -29,8 +29,6 @@ from weft.profiles import apply_preset, load_profile
 from weft.profiles.types import AUTO, ForEach, Profile, Score, Section
 from weft.store.empty import EmptyIndex, EmptySnapshot
 from weft.tokens import counter_for
-
-_logger: Final = structlog.get_logger("weft.narrative")
 
 
 class DefaultNumber(int):
@@ -56,7 +54,9 @@ _DIGEST_BYTES: Final = 6
 def log(level: str, event: str, **facts: object) -> None:
     """Log an event; a line that cannot be written is lost, since logging must not spoil a page."""
     with suppress(Exception):
-        getattr(_logger, level)(event, **{name: _to_unicode(value) for name, value in facts.items()})
+        getattr(open_log("weft.narrative"), level)(
+            event, **{name: _to_unicode(value) for name, value in facts.items()}
+        )
 
 
 def _to_unicode(value: object) -> object:

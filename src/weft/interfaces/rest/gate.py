@@ -48,7 +48,7 @@ _SEND_SECONDS: Final = 30.0
 """Seconds that a caller may take to receive a part of its answer."""
 _LARGE_PART_BYTES: Final = 64 * _KIB
 """Bytes of a part of an answer that may have to wait for the caller; smaller ones go into the system's buffers."""
-_MAX_PATH_BYTES: Final = 96 * _KIB
+_MAX_PATH_BYTES: Final = 60 * _KIB
 _MAX_HEADERS: Final = 100
 _MAX_HEADERS_BYTES: Final = 32 * _KIB
 """Bounds on a head. A path is long because a query may name tenants and tags in any script."""

@@ -94,7 +94,7 @@ def test_a_damaged_page_is_told_in_our_own_words(tmp_path: Path) -> None:
     file = tmp_path / FILE_NAME
     whole = file.read_bytes()
     file.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
-    with pytest.raises(StoreCorrupt, match="Restore it"):
+    with pytest.raises(StoreCorrupt, match="Restore a backup"):
         _read_everything(SqliteStore.open(tmp_path))
 
 
