@@ -76,27 +76,14 @@ def order_code(candidates: Sequence[Candidate], question: str) -> tuple[Candidat
 
 
 def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Candidate, ...]:
-    """Return the candidates, those that are code with the part `file`: how much their file and name promise."""
-    code = [candidate for candidate in candidates if candidate.node.kind in CODE_KINDS]
-    if not code:
-        return tuple(candidates)
+    """Return the candidates, those that are code with the part `file`: which share of their names is asked for."""
     terms = frozenset(analyze(question))
-    worth = [candidate.parts.get("relevance", 0.0) for candidate in code]
-    lifted = _lift_best_pieces(code, worth)
-    parts = {
-        candidate.node.id: round(
-            (_name_worth(candidate.node, terms) + lift - own) / (_FILE_NAME + _FOLDER + _TITLE + _FILE_LIFT), 6
-        )
-        for candidate, own, lift in zip(code, worth, lifted, strict=True)
-    }
-    return tuple(
-        [
-            replace(candidate, parts={**candidate.parts, "file": parts[candidate.node.id]})
-            if parts.get(candidate.node.id)
-            else candidate
-            for candidate in candidates
-        ]
-    )
+    return tuple([_with_file_part(each, terms) if each.node.kind in CODE_KINDS else each for each in candidates])
+
+
+def _with_file_part(candidate: Candidate, terms: frozenset[str]) -> Candidate:
+    share = round(_name_worth(candidate.node, terms) / (_FILE_NAME + _FOLDER + _TITLE), 6)
+    return replace(candidate, parts={**candidate.parts, "file": share}) if share else candidate
 
 
 def _name_worth(node: Node, terms: frozenset[str]) -> float:
