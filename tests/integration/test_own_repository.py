@@ -19,15 +19,13 @@ def weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
 
 
 @pytest.mark.parametrize("profile", ["general", "workspace"])
-def test_a_place_that_enforces_the_budget_comes_first(weft: Weft, profile: str) -> None:
+def test_the_place_that_enforces_the_budget_comes_first(weft: Weft, profile: str) -> None:
     page = weft.context("Where is the budget enforced?", profile=profile)
     first = next(entry for entry in page.manifest if entry.origin is not None and entry.verbatim)
     assert first.origin is not None
-    # fit.py keeps every slot within its share, and compose.py the page as a whole.
-    assert first.origin.file in ("weft/pipeline/fit.py", "weft/pipeline/compose.py")
-    assert "weft/pipeline/fit.py" in {source.origin.file for source in page.sources}
+    assert first.origin.file == "weft/pipeline/fit.py"
     quoted = page.text.split("\n")[first.first_line - 1]
-    written = (ROOT / "src" / first.origin.file).read_text("utf-8").split("\n")
+    written = (ROOT / "src" / "weft" / "pipeline" / "fit.py").read_text("utf-8").split("\n")
     assert first.source_first_line is not None
     assert quoted == written[first.source_first_line - 1]
 

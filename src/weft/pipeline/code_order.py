@@ -76,20 +76,25 @@ def order_code(candidates: Sequence[Candidate], question: str) -> tuple[Candidat
 
 
 def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Candidate, ...]:
-    """Return the candidates, those that are code with the part `file`: which share of their names is asked for."""
+    """Return the candidates, those that are code with the part `file`: which share of their file's name is asked for."""
     terms = frozenset(analyze(question))
     return tuple([_with_file_part(each, terms) if each.node.kind in CODE_KINDS else each for each in candidates])
 
 
 def _with_file_part(candidate: Candidate, terms: frozenset[str]) -> Candidate:
-    share = round(_name_worth(candidate.node, terms) / (_FILE_NAME + _FOLDER + _TITLE), 6)
+    share = round(_path_worth(candidate.node, terms) / (_FILE_NAME + _FOLDER), 6)
     return replace(candidate, parts={**candidate.parts, "file": share}) if share else candidate
+
+
+def _path_worth(node: Node, terms: frozenset[str]) -> float:
+    """Return what the words of a file's name and folders add."""
+    file = PurePosixPath(node.origin.file or "")
+    return _FILE_NAME * _shared(file.stem, terms) + _FOLDER * _shared(" ".join(file.parts[:-1]), terms)
 
 
 def _name_worth(node: Node, terms: frozenset[str]) -> float:
     """Return what the words of a file's path and of a definition's name add."""
-    file = PurePosixPath(node.origin.file or "")
-    worth = _FILE_NAME * _shared(file.stem, terms) + _FOLDER * _shared(" ".join(file.parts[:-1]), terms)
+    worth = _path_worth(node, terms)
     if node.kind in DEFINITION_KINDS:
         worth += _TITLE * _shared(_NAME_SEPARATOR.split(node.title)[-1], terms)
     return worth

@@ -44,7 +44,8 @@ SIGNALS: Final = (
 """The signals that can be weighed: the fused search score and its two halves, the walk's score, what an item adds
 to another that leads to it, closeness, the weight of the last edge, freshness, the node's importance, a value
 looked up in `score.table`, whether the question names the node, how often a passage names the subject it is
-printed for, how much the shape of the question wants the node, and how much the file of code promises."""
+printed for, how much the shape of the question wants the node, and how much of the name of its file, if it is
+code, the question has."""
 
 BLOCKS: Final = (
     "title",
