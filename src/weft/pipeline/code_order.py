@@ -76,7 +76,7 @@ def order_code(candidates: Sequence[Candidate], question: str) -> tuple[Candidat
 
 
 def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Candidate, ...]:
-    """Return the candidates, those that are code with the part `file`: which share of their file's name is asked for."""
+    """Return the candidates, those that are code with the part `file`: how much of their path is asked for."""
     terms = frozenset(analyze(question))
     return tuple([_with_file_part(each, terms) if each.node.kind in CODE_KINDS else each for each in candidates])
 
