@@ -216,11 +216,19 @@ def test_fr_12_the_lens_is_chosen_by_name_and_an_unknown_one_is_told(
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_fr_13_ids_paths_and_scores_are_in_the_text_and_beside_it(ask: Ask, format: str) -> None:
+def test_fr_13_ids_paths_and_scores_are_metadata_and_a_page_for_people_has_one_line_with_a_link(
+    ask: Ask, format: str
+) -> None:
     context = ask(start=("t:orchard",), format=format)
-    assert "t:ines" in context.text
-    assert "field ← t:orchard" in context.text
-    assert "distance 1" in context.text
+    if format == "json":
+        nodes = json.loads(context.text)["sections"][0]["nodes"]
+        ines = next(node for node in nodes if node["id"] == "t:ines")
+        assert ines["path"] == [{"from": "t:orchard"}, {"edge": "field", "direction": "out", "to": "t:ines"}]
+        assert ines["parts"]["distance"] == 1.0
+        assert isinstance(ines["score"], float)
+    else:
+        assert "https://app.tana.inc/?nodeid=orchard" in context.text
+        assert ("field ← t:orchard" in context.text) is (format == "xml")
     entry = next(entry for entry in context.ledger if entry.key == "t:ines")
     assert (entry.handle, entry.path[0].edge_type) == ("t:ines", "field")
     assert {"distance", "semantic", "recency"} <= entry.parts.keys()
@@ -232,7 +240,7 @@ def test_fr_13_ids_paths_and_scores_are_in_the_text_and_beside_it(ask: Ask, form
 def test_nfr_1_depth_2_looks_at_a_bounded_part_of_the_graph(ask: Ask) -> None:
     """Seconds are for the benchmark; what makes them is how much is looked at."""
     context = ask(start=("t:crowd",), depth=2)
-    assert context.stats["candidates"] <= 101
+    assert context.stats["candidates"] <= 401
 
 
 def test_nfr_2_tokens_are_counted_by_a_real_tokenizer(ask: Ask) -> None:
@@ -297,7 +305,7 @@ def test_edge_circular_references_end(ask: Ask) -> None:
 def test_edge_500_children_are_sampled_by_relevance_and_the_notes_say_how_many_were_left_out(ask: Ask) -> None:
     context = ask("frost alarm", start=("t:crowd",), max_tokens=4000)
     assert "crowd593" in keys(context)
-    assert any("most relevant 50" in note and f"{CHILDREN - 50} left out" in note for note in context.notes)
+    assert any("most relevant 120" in note and f"{CHILDREN - 120} left out" in note for note in context.notes)
 
 
 def test_edge_without_embeddings_distance_and_recency_score_alone_and_it_is_noted(
