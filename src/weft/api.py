@@ -178,7 +178,8 @@ class Weft:
         def answer() -> Context:
             with self.reading(request.view) as reading, pause_garbage_collection():
                 chosen = profile or self.reader.choose_profile(request.profile, request.lens, reading.snapshot)
-                return with_notes(assemble(request, chosen, reading, count, now, observe), *reading.notes)
+                settled = replace(request, profile=chosen.name)
+                return with_notes(assemble(settled, chosen, reading, count, now, observe), *reading.notes)
 
         return with_notes(retry_once(answer), note)
 

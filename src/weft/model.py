@@ -342,7 +342,7 @@ class Detail(StrEnum):
 
 
 class Item(Struct, frozen=True):
-    """A candidate on the page: how much of it is shown, which `spans`, and its `level` below another in an outline."""
+    """A candidate on the page: its detail, the shown `spans`, and its `level` below another item in an outline."""
 
     candidate: Candidate
     detail: Detail

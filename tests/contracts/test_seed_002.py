@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from tana_stub import TOKEN, running, small_world
@@ -442,3 +443,62 @@ def test_the_sample_workspace_answers_in_every_lens_and_format(tmp_path: Path) -
                     "Frankenstein", profile="notes", lens=lens, format=format, max_tokens=1000, now=NOW
                 )
                 assert 900 <= context.tokens <= 1000
+
+
+# --- by default, without a profile or an option ---
+
+
+def test_a_graph_of_notes_gets_the_notes_page_by_itself_with_fields_and_links(weft: Weft) -> None:
+    context = weft.context("t:orchard", now=NOW)
+    assert context.profile == "notes"
+    assert "### Orchard telemetry (PROJECT)\n*https://app.tana.inc/?nodeid=orchard*\n" in context.text
+    assert "**Status**: active" in context.text
+
+
+@pytest.mark.parametrize("words", ["t:orchard", "Orchard telemetry", "when will there be frost in the orchard"])
+def test_the_library_and_the_command_line_agree_to_the_byte(
+    words: str, weft: Weft, stores: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["context", words, "--store", str(stores / "store"), "--now", NOW.isoformat()])
+    assert capsys.readouterr().out == weft.context(words, now=NOW).text + "\n"
+
+
+def test_the_link_of_a_note_leads_back_to_it(weft: Weft) -> None:
+    link = "https://app.tana.inc/?nodeid=orchard"
+    assert weft.context(link, now=NOW).text == weft.context("t:orchard", now=NOW).text
+
+
+def test_children_stand_below_their_parent_in_its_order(weft: Weft) -> None:
+    text = weft.context("t:orchard", now=NOW).text
+    lines = [line for line in text.split("\n") if "Frost review" in line or "Agenda:" in line]
+    assert lines[0] == "- Frost review (MEETING)"
+    assert lines[1].startswith("  - Agenda:")
+
+
+def test_a_lens_keeps_the_kind_of_page_and_says_when_it_raised_nothing(weft: Weft) -> None:
+    for lens in ("general", "planning", "meeting-prep"):
+        assert weft.context("t:orchard", lens=lens, now=NOW).profile == "notes"
+    notes = weft.context("t:ring", lens="writing", now=NOW).notes
+    assert any("The lens 'writing' raised nothing" in note for note in notes)
+
+
+def test_by_default_a_small_budget_prints_names_and_types_only(weft: Weft) -> None:
+    context = weft.context("frost in the orchard", max_tokens=300, now=NOW)
+    assert "under 500" in context.text
+    assert "###" not in context.text
+    assert "knee height" not in context.text
+
+
+def test_by_default_a_topic_that_is_not_found_says_so(weft: Weft) -> None:
+    assert "No matching nodes found." in weft.context("zxqvw blorpt", now=NOW).text
+
+
+def test_json_is_data_as_the_schema_describes(weft: Weft) -> None:
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "page.schema.json").read_bytes())
+    for words in ("t:orchard", "frost in the orchard", "zxqvw blorpt"):
+        page = json.loads(weft.context(words, format="json", now=NOW).text)
+        assert [each.message for each in Draft202012Validator(schema).iter_errors(page)] == []
+    page = json.loads(weft.context("t:orchard", format="json", now=NOW).text)
+    (section,) = page["sections"]
+    assert section["nodes"][0]["fields"]["status"] == "active"
+    assert page["metadata"]["max_tokens"] == 4000

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.model import Candidate, Detail, Item, ManifestEntry, NodeRef, Page, PlacedGroup, PlacedSection
+from weft.model import Candidate, Detail, Item, Json, ManifestEntry, NodeRef, Page, PlacedGroup, PlacedSection
 from weft.pipeline.excerpt import (
     MeasuredPassage,
     MeasuredText,
@@ -260,7 +260,7 @@ def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warn
     format = printer.format
     cost = printer.lines_cost(format.head(_title(plan, layout, frame))) + printer.lines_cost(format.end())
     cost += printer.lines_cost(format.notes(_page_notes(frame, layout, warnings)))
-    cost += printer.lines_cost(format.metadata(plan.metadata(printer.count.name)))
+    cost += printer.lines_cost(format.metadata(_metadata(plan, printer, frame)))
     if frame.footer:
         cost += printer.lines_cost(format.footer(_footer(plan, frame, _WIDEST_COUNTS)))
     if frame.sources:
@@ -282,11 +282,15 @@ def _compose_once(
         shorten=printer.shorten,
         repeats=plan.profile.dedupe.scope == "section",
     )
-    page = replace(_make_page(plan, layout, frame, outcomes, warnings), metadata=plan.metadata(printer.count.name))
+    page = replace(_make_page(plan, layout, frame, outcomes, warnings), metadata=_metadata(plan, printer, frame))
     text, manifest = render(page, printer.format, printer.styles, frame, printer.print_item)
     # In printed order, because known counts are matched with the text from its beginning to its end.
     tokens = printer.page_cost(text, _items_in_order(page))
     return ComposedPage(page, text, manifest, outcomes, tokens, _received_note(plan, layout), _hash(text))
+
+
+def _metadata(plan: Plan, printer: Printer, frame: Frame) -> Mapping[str, Json]:
+    return plan.metadata(printer.count.name) if frame.notes else {}
 
 
 def _hash(text: str) -> str:

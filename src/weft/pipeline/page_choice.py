@@ -5,7 +5,6 @@ from typing import Final
 
 from weft.model import Filter, Node
 from weft.ports import NOTE_FORM, TANA_FORM, Snapshot
-from weft.scoring.bm25 import term_hashes
 from weft.text.terms import analyze
 
 GENERAL: Final = "general"
@@ -47,6 +46,8 @@ def _count(snapshot: Snapshot, kinds: tuple[str, ...] = (), form: Mapping[str, s
 
 def find_named(name: str, snapshot: Snapshot) -> tuple[Node, ...]:
     """Return the nodes that a key, id, title, alias or the address of a note names."""
+    # Half of a surrogate pair, which no valid text holds, names nothing.
+    name = name.encode("utf-8", "replace").decode("utf-8")
     for form in (name, name.rpartition("nodeid=")[2]):
         ids = snapshot.find([form]).get(form, ()) if form else ()
         rows = snapshot.nodes(ids)
@@ -62,6 +63,9 @@ def is_also_a_word(word: str, nodes: tuple[Node, ...], snapshot: Snapshot) -> bo
     looks_like_a_word = word.isalpha() and (word.islower() or word.istitle() or word.isupper())
     if not looks_like_a_word or word.casefold() in titles:
         return False
+    # Loaded here, because it loads numpy, and what prints help loads this module.
+    from weft.scoring.bm25 import term_hashes
+
     hashes = term_hashes(analyze(word))
     own = len(snapshot.passages_of_nodes([node.id for node in nodes]))
     frequency = snapshot.statistics(hashes).frequency

@@ -89,7 +89,8 @@ class JsonText(Struct, frozen=True):
 
     def metadata(self, metadata: Mapping[str, Json]) -> tuple[Lines, ...]:
         """End the list of sections, and print how the page was made."""
-        return frame_lines(f'],"metadata":{_encode(_clean_value(metadata))}')
+        # A page without room for it ends the list alone.
+        return frame_lines(f'],"metadata":{_encode(_clean_value(metadata))}' if metadata else "]")
 
     def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
         """Print the notes on one line."""
@@ -149,6 +150,7 @@ def _source(node: Node, line: int | None) -> dict[str, Json]:
         "line": (line if line is not None else origin.first_line) if origin.file else None,
         "url": one_line(origin.url or ""),
         "commit": one_line(origin.commit or ""),
+        "stale": origin.stale.value if origin.stale is not None else "",
     }
     filled = {name: value for name, value in known.items() if value}
     return {"source": filled} if filled else {}
