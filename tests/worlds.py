@@ -7,7 +7,7 @@ from random import Random
 
 from msgspec.structs import replace
 
-from weft.model import Alias, Edge, Node, Origin
+from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Unit
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -134,3 +134,8 @@ def random_world(seed: int, size: int, tenant: str = "default") -> tuple[tuple[N
 def question(random: Random) -> str:
     """A few words that occur in the worlds."""
     return " ".join(random.choice(WORDS) for _ in range(random.randint(1, 6)))
+
+
+def own_fields(node: Node) -> dict[str, Json]:
+    """The fields of a node without those that belong to its source."""
+    return {name: value for name, value in node.fields.items() if not name.startswith("_")}

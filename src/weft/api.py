@@ -113,7 +113,7 @@ class Weft:
         history: Names = (),
         start: Names = (),
         topics: Topic | Sequence[Topic] = (),
-        profile: str | Profile = "general",
+        profile: str | Profile = "",
         preset: str | None = None,
         lens: str | None = None,
         depth: int | None = None,
@@ -138,6 +138,9 @@ class Weft:
         A `session` is not shown again what it was given. `keep` (and every session) writes the context down, for
         `diff` and `since`. A lower `consistency` than `strong` lets replicas answer without the last writes.
         """
+        view = View(as_tuple(tenants), as_of, consistency)
+        if not start and not topics and candidates is None:
+            start, question = self.reader.read_topic(question, view)
         request = Request(
             question=question,
             history=as_tuple(history),
@@ -152,13 +155,12 @@ class Weft:
             include_fields=include_fields,
             floor=floor,
             filter=filter,
-            view=View(as_tuple(tenants), as_of, consistency),
+            view=view,
             parameters=parameters or {},
             candidates=None if candidates is None else tuple(candidates),
             token_model=token_model,
         )
-        passed_profile = None if isinstance(profile, str) else profile
-        moment = now or datetime.now(UTC)
+        passed_profile, moment = None if isinstance(profile, str) else profile, now or datetime.now(UTC)
         if session is None and not keep:
             return self.assemble(request, moment, observe, passed_profile)
         return self.kept(request, moment, observe, passed_profile, session)
@@ -171,13 +173,13 @@ class Weft:
             raise InvalidInput(
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
             )
-        # Outside of `answer`, which may run twice: neither counter nor profile depends on the connection.
         count, note = counter_for(request.token_model)
-        chosen = profile or self.profile(request.profile)
 
         def answer() -> Context:
             with self.reading(request.view) as reading, pause_garbage_collection():
-                return with_notes(assemble(request, chosen, reading, count, now, observe), *reading.notes)
+                chosen = profile or self.reader.choose_profile(request.profile, request.lens, reading.snapshot)
+                settled = replace(request, profile=chosen.name)
+                return with_notes(assemble(settled, chosen, reading, count, now, observe), *reading.notes)
 
         return with_notes(retry_once(answer), note)
 
@@ -222,7 +224,7 @@ class Weft:
     ) -> RetrievalResult:
         """Return the nodes that match best, down to the floor, without walking or printing."""
         _check_limit(limit, "finds")
-        least = self.profile(Request().profile).floor if floor is None else floor
+        least = self.profile("general").floor if floor is None else floor
 
         def answer() -> RetrievalResult:
             with self.reading(View(as_tuple(tenants), as_of, consistency)) as reading:
@@ -265,10 +267,11 @@ class Weft:
         types: Names = (),
         direction: str = "",
         kinds: Names = (),
+        as_of: int | None = None,
     ) -> tuple[tuple[Node, Edge], ...]:
         """Return the neighbours of a node and the edges that lead `in` or `out` to them, strongest first."""
         links = LinkFilter(as_tuple(types), direction, as_tuple(kinds))
-        return self.reader.neighbours(name, View(as_tuple(tenants)), limit, links)
+        return self.reader.neighbours(name, View(as_tuple(tenants), as_of), limit, links)
 
     def nodes(
         self,

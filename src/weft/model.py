@@ -247,7 +247,7 @@ class Request(Struct, frozen=True):
     """Earlier turns of the conversation, latest first: they colour the question, less the older they are."""
     start: tuple[str, ...] = ()
     topics: tuple[Topic, ...] = ()
-    profile: str = "general"
+    profile: str = ""  # the page that suits the store
     preset: str | None = None
     lens: str | None = None
     depth: int | None = None
@@ -342,12 +342,13 @@ class Detail(StrEnum):
 
 
 class Item(Struct, frozen=True):
-    """A candidate placed on the page at a level of detail; `spans` are the parts of its text that are shown."""
+    """A candidate on the page: its detail, the shown `spans`, and its `level` below another item in an outline."""
 
     candidate: Candidate
     detail: Detail
     spans: tuple[tuple[int, int], ...] = ()
     tokens: int = 0
+    level: int = 0
 
 
 class PlacedSection(Struct, frozen=True):
@@ -367,13 +368,14 @@ class PlacedGroup(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """A page before it has a format: a title, sections, printed notes and a footer."""
+    """A page before it has a format: a title, sections, printed notes, a footer, and how it was made."""
 
     title: str = ""
     sections: tuple[PlacedSection, ...] = ()
     notes: tuple[str, ...] = ()
     footer: str = ""
     sources: "tuple[Citation, ...]" = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)
 
 
 class Citation(Struct, frozen=True):

@@ -15,10 +15,11 @@ from weft.errors import InvalidInput, StoreTimedOut, StoreUnreachable, UnknownNa
 from weft.history import History
 from weft.indexing.freshness import REFRESH_SECONDS, Upkeep, mark_snapshot
 from weft.model import CONSISTENCIES, Context, Edge, Filter, Node, View
+from weft.pipeline.page_choice import GENERAL, choose_page, find_named, is_also_a_word
 from weft.pipeline.query import Reading
 from weft.pipeline.retrieve import RetrievalResult
-from weft.ports import Embedder, Index, NodeRow, Snapshot, Store
-from weft.profiles import load_lenses, load_profile, profile_files_state, with_lenses
+from weft.ports import Embedder, Index, Snapshot, Store
+from weft.profiles import load_lenses, load_profile, profile_files_state, usable_profiles, with_lenses
 from weft.profiles.types import Profile
 from weft.store import OpenedStore, SqliteStore
 from weft.store.sqlite.vector_change import count_waiting
@@ -204,10 +205,39 @@ class Reader:
             f"{waiting:,} passages wait for a vector and are found by words alone. Run `{_REEMBED}` to continue.",
         )
 
-    def find(self, name: str, view: View) -> tuple[Node, ...]:
-        """Return the nodes that a key, id, title or alias names."""
+    def choose_profile(self, name: str, lens: str | None, snapshot: Snapshot) -> Profile:
+        """Return the profile of that name, or the one that suits the store and has the lens."""
+        chosen = self.profile(name or choose_page(snapshot))
+        if name or lens is None or lens in chosen.lens_names:
+            return chosen
+        # A lens of another kind of page brings that page; general comes first, as the page for anything.
+        known = {profile.name: profile for profile in [self.profile(GENERAL), *usable_profiles(self.folders)]}
+        found = next((profile for profile in known.values() if lens in profile.lens_names), None)
+        if found is None:
+            lenses = {lens_name for profile in known.values() for lens_name in profile.lens_names}
+            raise UnknownName("lens", lens, lenses)
+        return found
+
+    def find_targets(self, words: Sequence[str], view: View) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the words as nodes to start from if all of them name one, and those that are also mere words."""
         with self.reading(view) as reading:
-            return tuple(row.node for row in _rows_named(reading.snapshot, name))
+            named = {word: find_named(word, reading.snapshot) for word in words}
+            if not all(named.values()):
+                return (), ()
+            also = [word for word in words if is_also_a_word(word, named[word], reading.snapshot)]
+        # By key where one node is meant, since an address or a title may not be looked up again.
+        starts = [nodes[0].key if len(nodes) == 1 and "nodeid=" in word else word for word, nodes in named.items()]
+        return tuple(starts), tuple(also)
+
+    def read_topic(self, question: str, view: View) -> tuple[tuple[str, ...], str]:
+        """Return the node that a question names, if it is a mere name, and what is left to ask then."""
+        start, words = self.find_targets((question,), view) if question else ((), ())
+        return start, " ".join(words) if start else question
+
+    def find(self, name: str, view: View) -> tuple[Node, ...]:
+        """Return the nodes that a key, id, title, alias or address names."""
+        with self.reading(view) as reading:
+            return find_named(name, reading.snapshot)
 
     def look_up(self, name: str, view: View) -> tuple[Node, ...]:
         """Return the nodes that a name means, also one that a page cites: a place in a file, a hash, a symbol."""
@@ -267,12 +297,6 @@ class Reader:
             self._views.close()
         self.index.close()
         self.store.close()
-
-
-def _rows_named(snapshot: Snapshot, name: str) -> list[NodeRow]:
-    ids = snapshot.find([name]).get(name, ())
-    rows = snapshot.nodes(ids)
-    return [rows[number] for number in ids if number in rows]
 
 
 def retry_once(answer: Callable[[], Answer]) -> Answer:

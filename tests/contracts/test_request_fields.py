@@ -12,7 +12,6 @@ import typer
 from typer.testing import CliRunner
 
 from weft import Weft
-from weft.interfaces import ask as asking
 from weft.interfaces.cli import context as command_line
 from weft.interfaces.client import WeftClient, add_context_options
 from weft.interfaces.mcp.arguments import read_arguments, schema_of
@@ -89,13 +88,13 @@ def test_one_new_row_is_a_line_of_the_reference() -> None:
 
 
 def test_the_value_of_a_new_row_is_a_parameter_of_the_profile() -> None:
-    request = make_request({"mood": "calm"}, question="boots", profile="general", fields=FIELDS)
+    request = make_request({"mood": "calm"}, question="boots", profile="", fields=FIELDS)
     assert request == Request("boots", parameters={"mood": "calm"})
 
 
 def test_values_that_were_left_out_keep_the_defaults_of_a_request() -> None:
     left_out = dict.fromkeys([field.name for field in CONTEXT_FIELDS if field.kind != "budget"])
-    assert make_request(left_out, profile="general") == Request()
+    assert make_request(left_out, profile="") == Request()
     assert make_request({"max_tokens": None}, profile="general").max_tokens is None
 
 
@@ -117,7 +116,7 @@ def test_lists_of_choices_are_written_once() -> None:
     match = next(field for field in SEARCH_FIELDS if field.name == "match")
     assert set(match.choices) <= set(Match.__args__)  # type: ignore[attr-defined]
     assert set(ContextRequest.model_fields) >= {field.name for field in fields_for("rest", CONTEXT_FIELDS)}
-    assert Request().profile == asking.DEFAULT_PROFILE
+    assert Request().profile == ""
 
 
 def names_of(record: type) -> list[str]:

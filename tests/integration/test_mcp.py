@@ -14,6 +14,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_calls import call, server, text, within
 from mcp_types import INVALID_PARAMS
 
+from tana_world import workspace, write_export
+from weft import Weft
 from weft.interfaces.mcp.tools import READING
 from weft.tokens import counter_for
 
@@ -338,7 +340,7 @@ def test_nodes_are_resources_that_can_be_listed_and_read(weft: Any, cli: Cli) ->
 
     listed, templates, by_title = within(weft, work)
     assert len(listed.resources) == json.loads(cli("status", "--tenant", "default", "--json").out)["nodes"]
-    assert templates.resource_templates[0].uri_template == "weft://node/{key}"
+    assert templates.resource_templates[0].uri_template == "weft://node/{key}{?as_of}"
     assert by_title.contents[0].text + "\n" == cli("show", "Tamsin Roke").out
 
 
@@ -476,3 +478,16 @@ def test_success_criterion_the_tool_returns_identical_content_to_the_command(wef
         words = ["boots", "--profile", "notes", "--lens", lens, "--now", NOW]
         result = call(weft, "context", topic="boots", profile="notes", lens=lens, now=NOW)
         assert text(result) + "\n" == cli("context", *words).out
+
+
+def test_notes_of_tana_are_asked_for_by_tana_context_too(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with Weft.open(store) as opened:
+        opened.index(write_export(tmp_path / "export.json", workspace()), source="t")
+    served = server(store=str(store))
+    assert [tool.name for tool in within(served, lambda client: client.list_tools()).tools][:2] == [
+        "context",
+        "tana_context",
+    ]
+    asked: dict[str, Any] = {"topic": "t:orchard", "now": NOW}
+    assert text(call(served, "tana_context", **asked)) == text(call(served, "context", **asked))

@@ -89,7 +89,8 @@ def context_id(text_hash: str, request: Request) -> str:
 
 @cache
 def _default_request() -> dict[str, Any]:
-    return plain_request(Request())
+    # The page that requests got before stores chose one, so that the ids of old contexts stay.
+    return plain_request(Request(profile="general"))
 
 
 def fingerprint(node: Node) -> str:

@@ -160,7 +160,7 @@ def title_and_heading(node: Node, passage: Passage) -> str:
 
 def embedded_text(node: Node, passage: Passage) -> str:
     """Return the text that the embedder reads of a passage: title, nearest heading, and the passage itself."""
-    body = node.text[passage.start : passage.end] or " ".join([node.summary, *_field_texts(node.fields.values())])
+    body = node.text[passage.start : passage.end] or " ".join([node.summary, *_field_texts(_own_values(node))])
     return "\n".join([part for part in (node.title, *passage.heading_path[-1:], body) if part])
 
 
@@ -175,7 +175,7 @@ def _pack(
     """Return the node's passages with their terms, vectors and snippets, and the node's sketch."""
     title = _hash_terms([node.title, *(alias.text for alias in node.aliases)])
     tags = [term for tag in node.tags for term in _hash_tag(tag)]
-    metadata = [*_hash_terms([node.summary]), *tags, *_hash_terms(_field_texts(node.fields.values()))]
+    metadata = [*_hash_terms([node.summary]), *tags, *_hash_terms(_field_texts(_own_values(node)))]
     words: list[int] = []
     packed = []
     for each in passages:
@@ -213,6 +213,11 @@ def _hash_terms(texts: Iterable[str]) -> list[int]:
 def _hash_tag(tag: str) -> tuple[int, ...]:
     # Tags repeat from node to node.
     return tuple(_hash_terms([tag]))
+
+
+def _own_values(node: Node) -> Iterable[Json]:
+    """Return the values of the fields; those whose names begin with an underscore are the source's own."""
+    return [value for name, value in node.fields.items() if not name.startswith("_")]
 
 
 def _field_texts(values: Iterable[Json]) -> Iterable[str]:

@@ -3,23 +3,19 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.errors import InvalidInput, ProfileError, UnknownName
+from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.request import clean, make_filter, make_request, make_view
-from weft.model import Candidate, Context, Filter, Node, Topic, View
-from weft.profiles import available_profiles, load_lenses, load_profile, with_lenses
-from weft.profiles.types import Profile
+from weft.model import Candidate, Context, Filter, Topic, View
+from weft.pipeline.page_choice import ambiguity_note
 
 if TYPE_CHECKING:
     from weft.api import Weft
 
-
-DEFAULT_PROFILE: Final = "general"
 
 # A session's name is printed in notes and kept in a file: long enough for ids, short enough to read.
 _LONGEST_SESSION_NAME: Final = 200
@@ -39,10 +35,12 @@ _ASKS_CHANGES: Final = re.compile(
 def ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
     """Return the page for the values of a request, by field name, and keep it for later comparison."""
     lens, depth = values.get("lens"), values.get("depth")
-    profile = values.get("profile") or profile_with_lens(weft, lens)
-    # Checked before anything is searched, so that a mistake costs nothing.
-    _check_depth(depth, weft.profile(profile).max_depth)
     view = make_view(values)
+    with weft.reading(view) as reading:
+        chosen = weft.reader.choose_profile(values.get("profile") or "", lens, reading.snapshot)
+    profile = chosen.name
+    # Checked before anything is searched, so that a mistake costs nothing.
+    _check_depth(depth, chosen.max_depth)
     targets = find_targets(weft, values.get("topic") or (), view, profile, values.get("blend"))
     notes = check_filter(weft, make_filter(values), view.tenants)
     changes = _working_changes(weft, targets.question, view)
@@ -95,35 +93,6 @@ def clean_session_name(name: str | None) -> str | None:
     return cleaned
 
 
-# --- the profile ------------------------------------------------------------------------------------------
-
-
-def usable_profiles(folders: Sequence[Path]) -> tuple[Profile, ...]:
-    """Return every profile that loads, with the user's lenses; `weft profile check` explains those that do not."""
-    # In reverse, because `with_lenses` lets the last lens of a name win and the first folder has precedence.
-    lenses = [lens for folder in reversed(folders) for lens in load_lenses(folder)]
-    profiles = []
-    for name in available_profiles(folders):
-        try:
-            profiles.append(with_lenses(load_profile(name, folders), lenses))
-        except ProfileError:
-            continue
-    return tuple(profiles)
-
-
-def profile_with_lens(weft: "Weft", lens: str | None) -> str:
-    """Return the profile to use when none is named: the general one, or the first that has the lens."""
-    if lens is None or lens in {known.name for known in weft.profile(DEFAULT_PROFILE).lenses}:
-        return DEFAULT_PROFILE
-    lenses_by_profile = {
-        profile.name: {known.name for known in profile.lenses} for profile in usable_profiles(weft.folders)
-    }
-    found = next((name for name, lenses in lenses_by_profile.items() if lens in lenses), None)
-    if found is None:
-        raise UnknownName("lens", lens, {name for lenses in lenses_by_profile.values() for name in lenses})
-    return found
-
-
 def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> tuple[str, ...]:
     """Refuse kinds and sources that the tenants do not have; return a note for each tenant that holds nothing."""
     notes = []
@@ -172,13 +141,10 @@ def find_targets(
         )
     if blend is not None:
         return blend_topics(weft, words, view, parse_shares(blend, len(words)))
-    nodes = {word: weft.reader.find(word, view) for word in words}
-    if not words or not all(nodes.values()):
-        return Targets(question=" ".join(words), notes=_not_read_notes(weft, words, view, nodes))
-    ambiguous = [word for word in words if _is_also_a_word(weft, word, nodes[word], view)]
-    return Targets(
-        question=" ".join(ambiguous), start=tuple(words), notes=tuple(_ambiguity_note(word) for word in ambiguous)
-    )
+    start, ambiguous = weft.reader.find_targets(words, view) if words else ((), ())
+    if not start:
+        return Targets(question=" ".join(words), notes=_not_read_notes(weft, words, view))
+    return Targets(question=" ".join(ambiguous), start=start, notes=tuple(map(ambiguity_note, ambiguous)))
 
 
 def parse_shares(blend: str, topics: int) -> tuple[float, ...]:
@@ -198,42 +164,18 @@ def parse_shares(blend: str, topics: int) -> tuple[float, ...]:
     return tuple(float(part.rstrip("%")) for part in parts)
 
 
-def _not_read_notes(
-    weft: "Weft", words: Sequence[str], view: View, nodes: Mapping[str, Sequence[Node]]
-) -> tuple[str, ...]:
+def _not_read_notes(weft: "Weft", words: Sequence[str], view: View) -> tuple[str, ...]:
     """Return a note for each word that means a file which was not read; sentences cannot mean one."""
-    paths = [word for word in words if _PATH.fullmatch(word) and not nodes[word]]
+    paths = [word for word in words if _PATH.fullmatch(word) and not weft.reader.find(word, view)]
     return tuple(note for word in paths for note in weft.reader.why_not_read(word, view.tenants))
 
 
 def blend_topics(weft: "Weft", words: Sequence[str], view: View, shares: Sequence[float]) -> Targets:
     """Make a topic of every word, a node or a question, with its share."""
-    topics, ambiguous = [], []
+    topics: list[Topic] = []
+    ambiguous: list[str] = []
     for word, share in zip(words, shares, strict=True):
-        nodes = weft.reader.find(word, view)
-        is_question = not nodes or _is_also_a_word(weft, word, nodes, view)
-        if nodes and is_question:
-            ambiguous.append(word)
-        topics.append(Topic(word if is_question else "", (word,) if nodes else (), share))
-    return Targets(topics=tuple(topics), notes=tuple(_ambiguity_note(word) for word in ambiguous))
-
-
-def _is_also_a_word(weft: "Weft", word: str, nodes: Sequence[Node], view: View) -> bool:
-    """Whether a bare id also stands in other nodes as a word, so that the caller may as well mean the word."""
-    titles = {name.casefold() for node in nodes for name in (node.title, *(alias.text for alias in node.aliases))}
-    # Ids such as `a1B2` or `fooBar` are not words that someone would search for.
-    looks_like_a_word = word.isalpha() and (word.islower() or word.istitle() or word.isupper())
-    if not looks_like_a_word or word.casefold() in titles:
-        return False
-    # One more than the nodes themselves is enough to see another.
-    limit = len(nodes) + 1
-    # Whatever stands there counts, however little it says.
-    found = weft.search(
-        word, match="bm25", limit=limit, tenants=view.tenants, as_of=view.as_of, floor=0
-    ).candidates
-    keys = {(node.tenant, node.key) for node in nodes}
-    return any((candidate.node.tenant, candidate.node.key) not in keys for candidate in found)
-
-
-def _ambiguity_note(word: str) -> str:
-    return f"{word!r} is the id of a node and also a word: the page starts from the node and holds both."
+        start, also = weft.reader.find_targets((word,), view)
+        ambiguous += also
+        topics.append(Topic(word if not start or also else "", start, share))
+    return Targets(topics=tuple(topics), notes=tuple(map(ambiguity_note, ambiguous)))

@@ -150,9 +150,19 @@ def _list_notes(plan: Plan, gathered: Gathered, layout: Layout, composed: Compos
     found = (
         gathered.query.notes if layout.is_silent else (*gathered.notes, *unknown_names_note(plan, gathered.query))
     )
-    complete = complete_page_note(composed.outcomes, layout.noise)
+    complete = (*_idle_lens_note(plan, layout), *complete_page_note(composed.outcomes, layout.noise))
     notes = [*_missing_embedder_note(gathered), *found, *composed.notes, *complete, *deadline.notes()]
     return tuple(dict.fromkeys(notes))
+
+
+def _idle_lens_note(plan: Plan, layout: Layout) -> tuple[str, ...]:
+    """Say so where a lens that was asked for found nothing of what it raises."""
+    lens = plan.lens
+    raised = sorted({*lens.raise_tags, *lens.raise_kinds})
+    is_asked = plan.request.lens is not None and raised and not layout.is_silent
+    if not is_asked or any("raised" in candidate.parts for candidate in layout.candidates()):
+        return ()
+    return (f"The lens {lens.name!r} raised nothing: no note found has one of its tags ({', '.join(raised)}).",)
 
 
 def _ignore_stage(stage: str) -> None:
@@ -316,7 +326,12 @@ def _item_styles(plan: Plan) -> Mapping[str, ItemStyle]:
     for section in plan.sections():
         fields = plan.lens_for(section.lens).fields
         style = ItemStyle(
-            section.blocks, plan.include_fields, fields, 3, related_edge_types=section.asides, labels=labels
+            section.blocks,
+            plan.include_fields,
+            fields,
+            related_edge_types=section.asides,
+            labels=labels,
+            outline=section.order == "outline",
         )
         styles[section.name] = styles[pointers_slot_name(section)] = style
         for part in section.parts:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.model import Candidate, Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
+from weft.model import Candidate, Detail, Item, Json, ManifestEntry, NodeRef, Page, PlacedGroup, PlacedSection
 from weft.pipeline.excerpt import (
     MeasuredPassage,
     MeasuredText,
@@ -24,6 +24,7 @@ from weft.pipeline.excerpt import (
 )
 from weft.pipeline.fit import fit
 from weft.pipeline.ledger import list_citations
+from weft.pipeline.outline import find_nested, order_outline
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import QuestionTerms
 from weft.pipeline.sections import Layout
@@ -70,6 +71,7 @@ class Printer(Struct, frozen=True):
     item_lines: dict[tuple[object, ...], tuple[Lines, ...]] = field(default_factory=dict)
     passages: dict[tuple[object, ...], MeasuredPassage] = field(default_factory=dict)
     texts: dict[tuple[object, ...], MeasuredText] = field(default_factory=dict)
+    nested: dict[str, frozenset[NodeRef]] = field(default_factory=dict)
 
     def heading_cost(self, kind: str, heading: str | Candidate) -> int:
         """Return the cost of a section's, group's or part's heading, with what closes it."""
@@ -93,7 +95,11 @@ class Printer(Struct, frozen=True):
 
     def item_cost(self, slot: Slot, item: Item) -> int:
         """Return the cost of an item; the stored count stands for a text that is printed whole and unchanged."""
-        lines = self.print_item(item, self._slot_style(slot.name))
+        style = self._slot_style(slot.name)
+        # Below its parent an item costs less than by itself.
+        if style.outline and item.candidate.node.ref in self._nested(slot):
+            item = replace(item, level=1)
+        lines = self.print_item(item, style)
         text_tokens = item.candidate.text_tokens
         if self.stored is not None and text_tokens is not None and item.detail is Detail.WHOLE:
             # Only if every line of the text stands there as it is: escaping some would change the count.
@@ -103,11 +109,16 @@ class Printer(Struct, frozen=True):
                 return text_tokens + self.lines_cost(around) + _JOIN_TOKENS
         return self.lines_cost(lines)
 
+    def _nested(self, slot: Slot) -> frozenset[NodeRef]:
+        if slot.name not in self.nested:
+            self.nested[slot.name] = find_nested(slot.candidates)
+        return self.nested[slot.name]
+
     def print_item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
         """Return the lines of an item, printed once however often they are asked for."""
         node = item.candidate.node
         # By identity, which is quicker than hashing a style, and safe while the printer holds all styles.
-        key = (id(style), node.tenant, node.key, item.detail, item.spans)
+        key = (id(style), node.tenant, node.key, item.detail, item.spans, item.level)
         if key not in self.item_lines:
             self.item_lines[key] = self.format.item(item, style)
         return self.item_lines[key]
@@ -200,9 +211,9 @@ def compose(plan: Plan, layout: Layout, printer: Printer) -> ComposedPage:
 
 
 def _small_budget_warning(plan: Plan) -> tuple[str, ...]:
-    below = plan.profile.summary_only_below
-    if plan.budget is None or plan.budget >= below:
+    if not plan.prints_names_only:
         return ()
+    below = plan.profile.summary_only_below
     return (f"A budget of {plan.budget} tokens is under {below}: only names and types are printed.",)
 
 
@@ -249,6 +260,7 @@ def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warn
     format = printer.format
     cost = printer.lines_cost(format.head(_title(plan, layout, frame))) + printer.lines_cost(format.end())
     cost += printer.lines_cost(format.notes(_page_notes(frame, layout, warnings)))
+    cost += printer.lines_cost(format.metadata(_metadata(plan, printer, frame)))
     if frame.footer:
         cost += printer.lines_cost(format.footer(_footer(plan, frame, _WIDEST_COUNTS)))
     if frame.sources:
@@ -270,11 +282,15 @@ def _compose_once(
         shorten=printer.shorten,
         repeats=plan.profile.dedupe.scope == "section",
     )
-    page = _make_page(plan, layout, frame, outcomes, warnings)
+    page = replace(_make_page(plan, layout, frame, outcomes, warnings), metadata=_metadata(plan, printer, frame))
     text, manifest = render(page, printer.format, printer.styles, frame, printer.print_item)
     # In printed order, because known counts are matched with the text from its beginning to its end.
     tokens = printer.page_cost(text, _items_in_order(page))
     return ComposedPage(page, text, manifest, outcomes, tokens, _received_note(plan, layout), _hash(text))
+
+
+def _metadata(plan: Plan, printer: Printer, frame: Frame) -> Mapping[str, Json]:
+    return plan.metadata(printer.count.name) if frame.notes else {}
 
 
 def _hash(text: str) -> str:
@@ -428,6 +444,8 @@ def _in_order(items: Sequence[Item], order: Order) -> tuple[Item, ...]:
         items = sorted(
             items, key=lambda item: (item.candidate.node.sequence is None, item.candidate.node.sequence or 0)
         )
+    elif order == "outline":
+        items = order_outline(items)
     elif order == "title":
         items = sorted(items, key=lambda item: (item.candidate.node.title, item.candidate.node.key))
     return tuple(sorted(items, key=lambda item: item.detail is Detail.POINTER))

@@ -142,6 +142,11 @@ class Plan(Struct, frozen=True):
         """Return whether the parameter has a value; something that depends on no parameter always applies."""
         return parameter is None or self.values.get(parameter) not in (None, "", False)
 
+    @property
+    def prints_names_only(self) -> bool:
+        """Whether the budget is so small that the page prints names and types alone."""
+        return self.budget is not None and self.budget < self.profile.summary_only_below
+
     def probes(self) -> tuple[Probe, ...]:
         """Return the probes to ask, with limits that have grown with the budget."""
         usual = self.profile.max_tokens
@@ -163,6 +168,12 @@ class Plan(Struct, frozen=True):
         """Return whether the page or one of its sections scores by a signal; others need not look for it."""
         rules = [self.profile.score, *(section.score for section in self.sections() if section.score)]
         return any(signal in rule.weights or signal in rule.boosts for rule in rules)
+
+    def metadata(self, token_model: str) -> Mapping[str, Json]:
+        """Return how the page is made, for programs that read it."""
+        lens = self.lens
+        walked: Mapping[str, Json] = {"profile": self.profile.name, "lens": lens.name, "depth": lens.depth}
+        return {**walked, "max_tokens": self.budget, "token_model": token_model}
 
     def by_topic(self) -> "tuple[Plan, ...]":
         """Return one plan for each topic of the request; a request without topics is one topic itself."""
@@ -324,7 +335,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
 def _flags_by_shape(profile: Profile, request: Request, question: str) -> dict[str, Json]:
     """Return the flags that the request does not give and the shape of its question sets."""
     shaped = [each for each in profile.parameters if each.shape and each.name not in request.parameters]
-    asked = read_shapes(question).asked if shaped else frozenset()
+    asked = {*read_shapes(question).asked, *(["start"] if request.start else [])} if shaped else set()
     return {each.name: True for each in shaped if each.shape in asked}
 
 

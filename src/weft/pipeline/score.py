@@ -5,6 +5,7 @@ All parts of a score stay on the candidate, because the ledger explains every ra
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from heapq import heapify, heappop, heapreplace
 from typing import Final
 
@@ -18,6 +19,11 @@ _MAX_COVERAGE_PICKS: Final = 80
 _MIN_TERM_GAIN: Final = 1e-12
 """The least gain by which a term is divided, so that a term that adds nothing anywhere divides by no 0."""
 _SECONDS_PER_DAY: Final = 86_400
+_IRREGULAR_PLURALS: Final = {"people": "person", "persons": "person", "children": "child", "dates": "date"}
+_SHORTEST_PLURAL: Final = 4
+"""Letters of the shortest word whose last s is taken for a plural: `gas` has one of its own."""
+_STEMS_KEPT: Final = 4096
+"""Labels whose stems are kept: a store has hundreds of them, and each candidate has some."""
 
 
 def score(
@@ -62,6 +68,8 @@ def _make_scorer(
         readers["relevance"] = lambda candidate: _own_relevance(candidate, lens)
     weighed, boosted, product = tuple(weights.items()), tuple(rule.boosts.items()), rule.combine == "product"
     raises = bool(lens.raise_tags or lens.raise_kinds)
+    by_tag = {label_stem(tag): factor for tag, factor in lens.raise_tags.items()}
+    by_kind = {label_stem(kind): factor for kind, factor in lens.raise_kinds.items()}
 
     def score_candidate(candidate: Candidate) -> Candidate:
         known = candidate.parts
@@ -76,7 +84,7 @@ def _make_scorer(
         boosts = 1.0
         for name, boost in boosted:
             boosts *= 1.0 + boost * parts[name]
-        raised = _lens_factor(candidate, lens) if raises else 1.0
+        raised = _lens_factor(candidate, by_kind, by_tag) if raises else 1.0
         if raised != 1.0:
             parts["raised"] = raised
         # The shape of a question lowers or raises whole kinds.
@@ -86,15 +94,31 @@ def _make_scorer(
     return score_candidate
 
 
-def _lens_factor(candidate: Candidate, lens: Lens) -> float:
-    """Return the factor of the lens for a candidate's kind, times that of its best other tag."""
-    kind = candidate.node.kind
-    by_tag = [
-        lens.raise_tags[tag]
-        for tag in candidate.node.tags
-        if tag in lens.raise_tags and not (tag == kind and kind in lens.raise_kinds)
-    ]
-    return lens.raise_kinds.get(kind, 1.0) * max(by_tag, default=1.0)
+def _lens_factor(candidate: Candidate, by_kind: Mapping[str, float], by_tag: Mapping[str, float]) -> float:
+    """Return the factor of the lens for a candidate's kind, times that of its best other tag or folder."""
+    node = candidate.node
+    kind = label_stem(node.kind)
+    tags = [label_stem(part) for tag in node.tags for part in tag.split("/")]
+    # A note in `Meetings/` is a meeting, though nobody tagged it; folders of code say nothing of the kind.
+    if "_form" in node.fields and node.origin.file:
+        tags += [label_stem(part) for part in node.origin.file.split("/")[:-1]]
+    # A note whose kind nobody gave is of the kind that it is tagged with.
+    if kind not in by_kind:
+        kind = next((tag for tag in tags if tag in by_kind), kind)
+    factors = [by_tag[tag] for tag in tags if tag in by_tag and not (tag == kind and kind in by_kind)]
+    return by_kind.get(kind, 1.0) * max(factors, default=1.0)
+
+
+@lru_cache(_STEMS_KEPT)
+def label_stem(label: str) -> str:
+    """Return a tag, kind or folder as lenses compare them: in small letters, in the singular."""
+    word = label.strip().casefold().lstrip("#").replace(" ", "-").replace("_", "-")
+    if word in _IRREGULAR_PLURALS:
+        return _IRREGULAR_PLURALS[word]
+    if word.endswith("ies") and len(word) > _SHORTEST_PLURAL:
+        return f"{word[:-3]}y"
+    is_plural = word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) >= _SHORTEST_PLURAL
+    return word[:-1] if is_plural else word
 
 
 def _signal_reader(name: str, rule: Score, now: datetime) -> Callable[[Candidate], float] | None:

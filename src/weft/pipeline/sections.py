@@ -183,7 +183,8 @@ class Ranking(Struct, frozen=True):
             return None
         weights = active_weights(section.score or self.plan.profile.score, self.absent)
         fusion, snapshot = self.plan.profile.fusion, self.reading.snapshot
-        return rank_snippets(candidates, self.gathered.query, fusion, weights, snapshot)
+        prints_fields = any(block.block == "fields" for block in section.blocks)
+        return rank_snippets(candidates, self.gathered.query, fusion, weights, snapshot, prints_fields)
 
     def split(self, candidates: Sequence[Candidate], *, matched: bool = False) -> tuple[Candidate, ...]:
         """Return the passages of the candidates, or only those that matched, measured against the question."""
@@ -291,7 +292,8 @@ def fill_section(
         )
 
     items, pointers = split_related(candidates, section.asides, ranking.reading.snapshot, may_show)
-    snippets = ranking.rank_snippets(section, items) if section.unit == "snippet" else None
+    has_snippets = section.unit == "snippet" and not plan.prints_names_only
+    snippets = ranking.rank_snippets(section, items) if has_snippets else None
     placed = section_slot(plan, section, items, heading_cost, snippets)
     return [placed, pointers_slot(placed, pointers)] if pointers else [placed], [], []
 

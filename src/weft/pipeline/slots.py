@@ -208,6 +208,6 @@ def _prints_text(blocks: Sequence[Block]) -> bool:
 def _ladder(plan: Plan, detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
     """Return the levels of detail allowed; a very small budget gets names and types only."""
     # An excerpt would take such a page for itself, while names tell a reader what to ask for.
-    if plan.budget is not None and plan.budget < plan.profile.summary_only_below:
+    if plan.prints_names_only:
         return (Detail.POINTER,)
     return detail

@@ -49,9 +49,17 @@ _LEADING_MARKS: Final = (":", "?")
 
 
 def rank_snippets(
-    candidates: Sequence[Candidate], query: Query, fusion: Fusion, weights: Mapping[str, float], snapshot: Snapshot
+    candidates: Sequence[Candidate],
+    query: Query,
+    fusion: Fusion,
+    weights: Mapping[str, float],
+    snapshot: Snapshot,
+    prints_fields: bool = False,
 ) -> RankedSnippets:
-    """Rank the snippets of the candidates' passages that speak to the question, or of all where none does."""
+    """Rank the snippets of the candidates' passages that speak to the question, or of all where none does.
+
+    Where a section `prints_fields`, candidates without a text are ranked too.
+    """
     passages, owners = _choose_passages(candidates, snapshot)
     embedder = snapshot.embedder()
     columns = unpack_snippets(
@@ -72,7 +80,26 @@ def rank_snippets(
         of = owners[own_passage[index]]
         if shaped[of] and not _is_wanted(candidates[of], row):
             score[index] -= shaped[of]
-    return _rank(candidates, columns.rows, owner.tolist(), np.round(score, _SCORE_DECIMALS).tolist())
+    found = _rank(candidates, columns.rows, owner.tolist(), np.round(score, _SCORE_DECIMALS).tolist())
+    return _add_textless(found, candidates, fusion, others.tolist()) if prints_fields else found
+
+
+def _add_textless(
+    found: RankedSnippets, candidates: Sequence[Candidate], fusion: Fusion, others: Sequence[float]
+) -> RankedSnippets:
+    """Add the candidates that are a name with fields, measured as a whole: an item of an outline has no text."""
+    for owner, candidate in enumerate(candidates):
+        if not candidate.node.text.strip():
+            parts = candidate.parts
+            words = fusion.snippet_lexical * parts.get("lexical", 0.0)
+            meaning = fusion.snippet_semantic * parts.get("semantic", 0.0)
+            found.owner.append(owner)
+            found.start.append(0)
+            found.end.append(0)
+            found.tokens.append(0)
+            found.score.append(round(words + meaning + others[owner], _SCORE_DECIMALS))
+    found.order[:] = sorted(range(len(found.score)), key=lambda index: (-found.score[index], index))
+    return found
 
 
 def _is_wanted(candidate: Candidate, row: SnippetRow) -> bool:

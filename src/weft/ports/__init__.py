@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MISSING",
+    "NOTE_FORM",
+    "TANA_FORM",
     "Adjacency",
     "ChangedPassage",
     "Changes",
@@ -91,6 +93,13 @@ _OWN_NAMES: Final = frozenset({".git", ".weft", ".DS_Store"})
 
 
 # --- sources: what indexing requires of them, and may ask for ----------------------------------------------
+
+
+NOTE_FORM: Final = {"_form": "note"}
+"""The field by which a note is known, whatever its kind; by it a store is seen to hold a graph of notes. Fields
+whose names begin with an underscore are the source's own: they are neither searched nor printed."""
+TANA_FORM: Final = {"_form": "tana"}
+"""The same for notes of Tana."""
 
 
 class Problem(Struct, frozen=True):

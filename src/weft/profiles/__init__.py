@@ -16,6 +16,7 @@ from weft.profiles.loading import (
     load_lenses,
     load_profile,
     profile_files_state,
+    usable_profiles,
     with_lenses,
 )
 from weft.profiles.toml_format import diff_lenses, diff_profiles, show_lens, show_profile
@@ -39,5 +40,6 @@ __all__ = [
     "resolve_parameters",
     "show_lens",
     "show_profile",
+    "usable_profiles",
     "with_lenses",
 ]

@@ -201,3 +201,16 @@ def _make_error(where: str, problems: Sequence[str]) -> ProfileError:
         return ProfileError(f"{where}: {problems[0]}")
     listed = "\n".join(f"- {problem}" for problem in problems)
     return ProfileError(f"{where} has {len(problems)} problems:\n{listed}")
+
+
+def usable_profiles(folders: Sequence[Path]) -> tuple[Profile, ...]:
+    """Return every profile that loads, with the user's lenses; `weft profile check` explains those that do not."""
+    # In reverse, because `with_lenses` lets the last lens of a name win and the first folder has precedence.
+    lenses = [lens for folder in reversed(folders) for lens in load_lenses(folder)]
+    profiles = []
+    for name in available_profiles(folders):
+        try:
+            profiles.append(with_lenses(load_profile(name, folders), lenses))
+        except ProfileError:
+            continue
+    return tuple(profiles)

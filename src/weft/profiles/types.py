@@ -17,7 +17,7 @@ Sample = Literal["strength", "relevance"]
 Combine = Literal["sum", "product"]
 Reach = Literal["any", "start", "found", "walked"]
 Scope = Literal["page", "section", "none"]
-Order = Literal["score", "time", "sequence", "title"]
+Order = Literal["score", "time", "sequence", "title", "outline"]
 Split = Literal["equal", "importance"]
 Unit = Literal["node", "passage"]
 SectionUnit = Literal["node", "passage", "snippet"]
@@ -77,7 +77,8 @@ LADDER: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER)
 class Parameter(Struct, frozen=True):
     """A typed value the caller may give, usable as {name} in questions, filters and headings.
 
-    A flag that is not given is set by a question that holds one of the `phrases`, or that has the `shape`.
+    A flag that is not given is set by a question that holds one of the `phrases`, or that has the `shape`; the
+    shape `start` is that of a request which begins at a node.
     """
 
     name: str
@@ -86,7 +87,7 @@ class Parameter(Struct, frozen=True):
     required: bool = False
     default: Json = None
     phrases: tuple[str, ...] = ()
-    shape: Literal["", "overview"] = ""
+    shape: Literal["", "overview", "start"] = ""
     description: str = ""
 
 
@@ -342,3 +343,8 @@ class Profile(Struct, frozen=True):
     sections: tuple[Section, ...] = (Section("context"),)
     presets: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     adapt: tuple[Adapt, ...] = ()
+
+    @property
+    def lens_names(self) -> frozenset[str]:
+        """The names of its lenses."""
+        return frozenset([lens.name for lens in self.lenses])

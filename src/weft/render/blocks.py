@@ -32,12 +32,20 @@ from weft.text import is_code, is_inside_sentence
 _NOT_IN_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
 # Fields that have blocks of their own, so the `fields` block leaves them out unless it names them.
 _FIELDS_WITH_OWN_BLOCK: Final = frozenset({"relationships", "images", "signature"})
+_DISPLAY_FIELDS: Final = frozenset(
+    {"cssclass", "cssclasses", "embeds", "layout", "mobile", "permalink", "publish"}
+)
+"""Fields that say how a note is shown, not what it knows: filters find them, and no page prints them unasked."""
 
 _BOLD: Final = re.compile(r"\*\*([^*]+)\*\*")
 _FRAME_LABELS: Final = ("Sources", "Note", "Tags")
 """Labels that the frame of any page may print."""
 _SECTION_ITEM_LEVEL: Final = 3
 """The depth of the heading of an item in a section; items in parts of a subject stand deeper."""
+_DATA: Final = "data"
+"""The label of blocks that only formats for programs print."""
+_MAX_TITLE_TAGS: Final = 5
+"""Tags behind a title: more of them would hide the name."""
 _PLAIN_KINDS: Final = frozenset({"note", "document"})
 """Kinds that most texts have: printing them tells a reader nothing."""
 
@@ -49,6 +57,7 @@ class ItemStyle(Struct, frozen=True):
     heading: 3 in a section, 4 in a part. `named` says that the heading above the items already names them.
     Pointers to nodes that were reached against an edge of one of the `related_edge_types` print that edge.
     `labels` are the labels that the page prints in bold, which stored text must not imitate; None stands for all.
+    With `outline`, items stand below each other as in their outline.
     """
 
     blocks: tuple[Block, ...]
@@ -58,6 +67,7 @@ class ItemStyle(Struct, frozen=True):
     named: bool = False
     related_edge_types: tuple[str, ...] = ()
     labels: frozenset[str] | None = None
+    outline: bool = False
 
     @property
     def titled(self) -> bool:
@@ -78,17 +88,19 @@ def bold_labels(profile: Profile) -> frozenset[str] | None:
 
 
 class Title(Struct, frozen=True):
-    """The item's name, with its kind if the block asks for it."""
+    """The item's name, with its kind and tags if the block asks for them."""
 
     text: str
     kind: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class Phrase(Struct, frozen=True):
-    """Words on one line, already cleaned; `role` is the name of their block."""
+    """Words on one line, already cleaned; `role` is the name of their block, `value` what data formats print."""
 
     role: str
     text: str
+    value: Json = None
 
 
 class Entry(Struct, frozen=True):
@@ -125,6 +137,8 @@ def build_pieces(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
     for block in style.blocks:
         if item.detail is Detail.SUMMARY and block.block in _NOT_IN_SUMMARIES:
             continue
+        if block.label == _DATA and not dialect.is_data:
+            continue
         # Only filled-in forms depend on the format, so only they are given its dialect.
         piece = (
             _line(item, block, style, dialect)
@@ -138,7 +152,13 @@ def build_pieces(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
 
 def _title(item: Item, block: Block, style: ItemStyle) -> Piece:
     node = item.candidate.node
-    return Title(display_name(node), one_line(node.kind).upper() if block.label == "kind" else "")
+    if block.label != "tags":
+        return Title(display_name(node), one_line(node.kind).upper() if block.label == "kind" else "")
+    tags = [tag for tag in map(one_line, node.tags) if tag]
+    # A note is of the kind that it is tagged with.
+    kind = one_line(node.kind) if node.kind not in _PLAIN_KINDS else next(iter(tags), "")
+    others = [tag for tag in tags if tag.casefold() != kind.casefold()]
+    return Title(display_name(node), kind.upper(), tuple(f"#{tag}" for tag in others[:_MAX_TITLE_TAGS]))
 
 
 def _line(item: Item, block: Block, style: ItemStyle, dialect: Dialect) -> Piece | None:
@@ -173,14 +193,14 @@ def _location(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     A `brief` one leaves out a kind that tells nothing.
     """
     node = item.candidate.node
-    location = format_location(node, _first_line(item))
+    location = format_location(node, shown_line(item))
     if not location and not (block.label == "brief" and node.kind in _PLAIN_KINDS):
         location = one_line(node.kind)
     words = " · ".join([part for part in (location, *format_occasion(node)) if part])
     return Phrase("location", words) if words else None
 
 
-def _first_line(item: Item) -> int | None:
+def shown_line(item: Item) -> int | None:
     """Return the line of the file at which the shown part of a text begins."""
     node = item.candidate.node
     first = node.origin.first_line
@@ -270,7 +290,8 @@ def _plain_fields(node: Node) -> Iterator[str]:
         nested = isinstance(value, Mapping) or (
             isinstance(value, list | tuple) and any(isinstance(part, Mapping | list | tuple) for part in value)
         )
-        if not nested and name not in _FIELDS_WITH_OWN_BLOCK:
+        # Names with an underscore before them are the source's own.
+        if not nested and name not in _FIELDS_WITH_OWN_BLOCK | _DISPLAY_FIELDS and not name.startswith("_"):
             yield name
 
 
@@ -286,12 +307,16 @@ def _tags(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 
 def _path(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    words = format_path(item.candidate)
-    return Phrase("path", words) if words else None
+    candidate = item.candidate
+    words = format_path(candidate)
+    steps = [{"edge": step.edge_type, "direction": step.direction, "to": step.key} for step in candidate.path]
+    return Phrase("path", words, [{"from": candidate.root}, *steps]) if words else None
 
 
 def _score(item: Item, block: Block, style: ItemStyle) -> Piece:
-    return Phrase("score", format_score(item.candidate, block.fields))
+    known = item.candidate.parts
+    parts = {name: known[name] for name in block.fields or sorted(known) if name in known}
+    return Phrase("score", format_score(item.candidate, block.fields), parts)
 
 
 def _links(item: Item, block: Block, style: ItemStyle) -> Piece | None:

@@ -1,7 +1,8 @@
-"""Print pages as JSON: nested arrays, each with its heading first, and one line per item.
+"""Print pages as JSON data: an object with sections of nodes, and one line per node.
 
-Every line but the first of the page begins with its comma or bracket: no line has to know whether it is the
-last, so items can be printed and counted one by one.
+Every line begins with its comma or bracket: no line has to know whether it is the last, so nodes can be printed
+and counted one by one. The comma of the first element of a list is taken off at the end. docs/page.schema.json
+describes the whole.
 """
 
 import json
@@ -10,66 +11,70 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.model import Candidate, Citation, Detail, Item, Json, Node
-from weft.render.blocks import Entries, ItemStyle, Piece, Prose, Title, build_pieces
+from weft.render.blocks import Entries, ItemStyle, Phrase, Piece, Prose, Title, build_pieces, shown_line
 from weft.render.harmless import clean, encode_tags, one_line
 from weft.render.lines import Lines, frame_lines, node_line
-from weft.render.node_values import Dialect, display_name, format_reference, format_related_link
+from weft.render.node_values import Dialect, display_name, format_occasion, format_related_link
 
 # Strings are encoded as a whole, so nothing needs a guard at the start of a line.
-DIALECT: Final = Dialect(keeps_marks=False, guard=str)
+DIALECT: Final = Dialect(keeps_marks=False, guard=str, is_data=True)
+_DECIMALS: Final = 4
+"""Decimals of scores and their parts: more would cost tokens and tell nothing."""
 
 
 class JsonText(Struct, frozen=True):
-    """The JSON format: one array of the page's title, an array per section, then notes, sources and footer."""
+    """The JSON format: one object with the page's title, its sections and metadata, notes, sources and footer."""
 
     name: str = "json"
 
     def head(self, title: str) -> tuple[Lines, ...]:
-        """Print the page's opening bracket and its title."""
-        return frame_lines("[" + _encode({"title": one_line(title)}))
+        """Print the page's opening and its title."""
+        return frame_lines(_encode({"title": one_line(title)})[:-1] + ',"sections":[')
 
     def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
-        """Print a section's opening bracket, name and heading."""
+        """Print a section's opening, name and heading."""
         # An empty member would cost tokens and say nothing.
-        members = {"section": one_line(name), "heading": one_line(heading)}
-        return frame_lines(",[" + _encode({label: words for label, words in members.items() if words}))
+        members = {"name": one_line(name), "heading": one_line(heading)}
+        filled = _encode({label: words for label, words in members.items() if words})
+        return frame_lines(f',{filled[:-1]},"nodes":[')
 
     def section_end(self) -> tuple[Lines, ...]:
-        """Print a section's closing bracket."""
-        return frame_lines("]")
+        """Print a section's end."""
+        return frame_lines("]}")
 
     def group(self, subject: Candidate) -> tuple[Lines, ...]:
-        """Print the opening bracket of a subject's group, with its name and kind."""
+        """Print the opening of a subject: a node with parts."""
         node = subject.node
-        return (node_line(node, ",[" + _encode({"subject": display_name(node), "kind": one_line(node.kind)})),)
+        return (node_line(node, f',{_encode(_identify(node))[:-1]},"parts":['),)
 
     def group_end(self) -> tuple[Lines, ...]:
-        """Print a group's closing bracket."""
-        return frame_lines("]")
+        """Print a subject's end."""
+        return frame_lines("]}")
 
     def part(self, label: str) -> tuple[Lines, ...]:
-        """Print a part's opening bracket and label."""
-        return frame_lines(",[" + _encode({"part": one_line(label)}))
+        """Print a part's opening and label."""
+        return frame_lines(f',{_encode({"label": one_line(label)})[:-1]},"nodes":[')
 
     def part_end(self) -> tuple[Lines, ...]:
-        """Print a part's closing bracket."""
-        return frame_lines("]")
+        """Print a part's end."""
+        return frame_lines("]}")
 
     def item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
-        """Print one object on one line, its members named by the blocks that they come from."""
+        """Print one node on one line, its members named by the blocks that they come from."""
         node = item.candidate.node
         if item.detail is Detail.DROPPED:
             return ()
         if item.detail is Detail.POINTER:
-            pointer = _describe(node)
             link = format_related_link(item.candidate, style.related_edge_types)
-            return (node_line(node, "," + _encode({**pointer, "link": link} if link else pointer)),)
+            pointer = {**_identify(node), "detail": Detail.POINTER.value, **({"link": link} if link else {})}
+            return (node_line(node, "," + _encode(pointer)),)
         pieces = build_pieces(item, style, DIALECT)
         if not pieces:
             return ()
-        members: dict[str, Json] = {"kind": one_line(node.kind)}
+        members = _describe(item)
         # The whole item is one line, so the manifest can name only the source line of its first quotation.
         line: int | None = None
         for piece in pieces:
@@ -79,46 +84,98 @@ class JsonText(Struct, frozen=True):
         return (Lines("," + _encode(members), node.key, node.tenant, node.origin, line),)
 
     def before_pointers(self) -> tuple[Lines, ...]:
-        """Print nothing: every item has brackets of its own."""
-        return ()
+        """End the list of nodes, and open that of nodes for which there was no room."""
+        return frame_lines('],"overflow":[')
+
+    def metadata(self, metadata: Mapping[str, Json]) -> tuple[Lines, ...]:
+        """End the list of sections, and print how the page was made."""
+        # A page without room for it ends the list alone.
+        return frame_lines(f'],"metadata":{_encode(_clean_value(metadata))}' if metadata else "]")
 
     def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
         """Print the notes on one line."""
-        return frame_lines("," + _encode({"notes": [one_line(note) for note in notes]})) if notes else ()
+        return frame_lines(f',"notes":{_encode([one_line(note) for note in notes])}') if notes else ()
 
     def footer(self, text: str) -> tuple[Lines, ...]:
         """Print the footer on one line."""
-        return frame_lines("," + _encode({"footer": one_line(text)})) if text else ()
+        return frame_lines(f',"footer":{_encode(one_line(text))}') if text else ()
 
     def sources(self, citations: Sequence[Citation]) -> tuple[Lines, ...]:
-        """Print the citations, one per line under the heading `sources`."""
-        if not citations:
-            return ()
-        return (Lines(',["sources"'), *map(_citation_line, citations), Lines("]"))
+        """Print the citations, one per line."""
+        return (Lines(',"sources":['), *map(_citation_line, citations), Lines("]")) if citations else ()
 
     def end(self) -> tuple[Lines, ...]:
         """Print the page's closing bracket."""
-        return frame_lines("]")
+        return frame_lines("}")
+
+    def finish(self, lines: Sequence[Lines]) -> tuple[Lines, ...]:
+        """Take off the comma before the first element of every list."""
+        before = ""
+        finished = []
+        for each in lines:
+            first = before.endswith("[") and each.text.startswith(",")
+            finished.append(replace(each, text=each.text[1:]) if first else each)
+            before = each.text
+        return tuple(finished)
 
 
 def _citation_line(citation: Citation) -> Lines:
     node = Node(citation.key, citation.kind, citation.tenant, citation.title, origin=citation.origin)
-    return node_line(node, "," + _encode(_describe(node)))
+    return node_line(node, "," + _encode({**_identify(node), **_source(node, None)}))
 
 
-def _describe(node: Node) -> dict[str, Json]:
-    return {"title": display_name(node), "kind": one_line(node.kind), "at": format_reference(node)}
+def _identify(node: Node) -> dict[str, Json]:
+    return {"id": one_line(node.key), "name": display_name(node), "type": one_line(node.kind)}
+
+
+def _describe(item: Item) -> dict[str, Json]:
+    """Return what every printed node says: what it is, from where and when, how well it fits, what is shown."""
+    node = item.candidate.node
+    date, author = format_occasion(node)
+    known = {"tags": [tag for tag in map(one_line, node.tags) if tag], "date": date, "author": author}
+    return {
+        **_identify(node),
+        **{name: value for name, value in known.items() if value},
+        **_source(node, shown_line(item)),
+        "score": round(item.candidate.score, _DECIMALS),
+        "detail": item.detail.value,
+    }
+
+
+def _source(node: Node, line: int | None) -> dict[str, Json]:
+    """Return where a node comes from, as a member `source`; nothing if that is not known."""
+    origin = node.origin
+    known: dict[str, Json] = {
+        "file": one_line(origin.file or ""),
+        "line": (line if line is not None else origin.first_line) if origin.file else None,
+        "url": one_line(origin.url or ""),
+        "commit": one_line(origin.commit or ""),
+        "stale": origin.stale.value if origin.stale is not None else "",
+    }
+    filled = {name: value for name, value in known.items() if value}
+    return {"source": filled} if filled else {}
 
 
 def _add_piece(members: dict[str, Json], piece: Piece) -> None:
-    if isinstance(piece, Title):
-        members["title"] = piece.text
-    elif isinstance(piece, Prose):
+    if isinstance(piece, Prose):
         _add_prose(members, piece)
     elif isinstance(piece, Entries):
         members[piece.role] = _entry_values(piece)
-    else:
-        members["key" if piece.role == "handle" else piece.role] = piece.text
+    elif isinstance(piece, Phrase):
+        _add_phrase(members, piece)
+    elif isinstance(piece, Title):
+        members["name"] = piece.text
+
+
+def _add_phrase(members: dict[str, Json], piece: Phrase) -> None:
+    """Add what a phrase stands for; locations, tags and handles are members of every node."""
+    if piece.role == "score" and isinstance(piece.value, Mapping):
+        parts = {name: part for name, part in piece.value.items() if isinstance(part, int | float)}
+        members["parts"] = {name: round(part, _DECIMALS) for name, part in parts.items()}
+    elif piece.role == "path":
+        members["path"] = _clean_value(piece.value)
+    elif piece.role == "caption":
+        members["caption"] = piece.text
 
 
 def _add_prose(members: dict[str, Json], piece: Prose) -> None:

@@ -304,6 +304,17 @@ def make_bullet(lines: Sequence[Lines]) -> list[Lines]:
     ]
 
 
+def indent_lines(lines: Sequence[Lines], levels: int) -> list[Lines]:
+    """Return the lines two spaces further right for each level; empty ones stay empty."""
+    if not levels:
+        return [*lines]
+    before = "  " * levels
+    return [
+        replace(each, text="\n".join(f"{before}{line}" if line else "" for line in each.text.split("\n")))
+        for each in lines
+    ]
+
+
 def _indent_following(text: str) -> str:
     """Put two spaces before all but the first line, and before none that is empty."""
     # Plain replacement is faster, and right unless there are empty lines.

@@ -242,8 +242,7 @@ def _needs_blank_between(before: Piece | None, piece: Piece) -> bool:
 
 def _piece_lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Lines]:
     if isinstance(piece, Title):
-        kind = f" ({inline(piece.kind)})" if piece.kind else ""
-        return [node_line(node, f"{'#' * style.level} {escape(piece.text)}{kind}")]
+        return [node_line(node, f"{'#' * style.level} {escape(piece.text)}{_title_end(piece)}")]
     # Phrases are on one line, and each form begins with a mark of ours: no guard is needed.
     if isinstance(piece, Phrase):
         return [node_line(node, _PHRASES[piece.role](piece.text))]
@@ -254,6 +253,12 @@ def _piece_lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Lines]:
     quoted = quote_body(node, piece.body, _GAP, *_guards_for(piece, style.labels))
     lines = add_lead_and_tail(node, piece.lead, quoted, piece.tail)
     return make_bullet(lines) if piece.role == "bullet" else lines
+
+
+def _title_end(piece: Title) -> str:
+    """Return the kind and the tags behind a title."""
+    kind = f" ({inline(piece.kind)})" if piece.kind else ""
+    return "".join([kind, *(f" {inline(tag)}" for tag in piece.tags)])
 
 
 def _guards_for(piece: Prose, labels: Labels) -> tuple[Guard, Guard]:

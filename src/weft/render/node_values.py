@@ -63,7 +63,8 @@ def format_location(node: Node, line: int | None = None) -> str:
     `line` takes the place of the node's first line, where a later part of its text is shown.
     """
     origin = node.origin
-    if origin.file:
+    # Of a note in an export the address opens the note, and the file does not.
+    if origin.file and not (origin.url and is_one_of_many(node)):
         file, line = one_line(origin.file), origin.first_line if line is None else line
         mark = f" ({origin.stale.value})" if origin.stale is not None else ""
         return f"{file}:{line}{mark}" if line is not None else f"{file}{mark}"
@@ -193,12 +194,13 @@ def format_related_link(candidate: Candidate, edge_types: Sequence[str]) -> str:
 class Dialect(Struct, frozen=True):
     """The needs of a format: whether it keeps Markdown's marks, and what makes stored values harmless.
 
-    `guard` is for a value at the start of a line, `inline` for one within a line.
+    `guard` is for a value at the start of a line, `inline` for one within a line. Programs read what `is_data`.
     """
 
     keeps_marks: bool
     guard: Callable[[str], str]
     inline: Callable[[str], str] = str
+    is_data: bool = False
 
 
 class FilledForm(Struct, frozen=True):

@@ -9,11 +9,31 @@ from typing import ClassVar, Final, Protocol
 from msgspec import Struct
 
 from weft.errors import UnknownName
-from weft.model import Candidate, Citation, Detail, Item, ManifestEntry, Node, Page, PlacedGroup, PlacedSection
+from weft.model import (
+    Candidate,
+    Citation,
+    Detail,
+    Item,
+    Json,
+    ManifestEntry,
+    Node,
+    Page,
+    PlacedGroup,
+    PlacedSection,
+)
 from weft.profiles.types import Frame
-from weft.render.blocks import ItemStyle, Piece, Prose, Title, build_pieces
+from weft.render.blocks import ItemStyle, Phrase, Piece, Prose, Title, build_pieces
 from weft.render.harmless import one_line
-from weft.render.lines import BLANK, Lines, build_manifest, frame_lines, join_lines, node_line
+from weft.render.lines import (
+    BLANK,
+    Lines,
+    build_manifest,
+    frame_lines,
+    indent_lines,
+    join_lines,
+    make_bullet,
+    node_line,
+)
 from weft.render.node_values import Dialect, display_name, format_reference, format_related_link
 
 # Module and class of each format; a format is imported when it is first asked for.
@@ -75,6 +95,10 @@ class Format(Protocol):
         """Print what separates a list of pointers from the items above it."""
         ...
 
+    def metadata(self, metadata: Mapping[str, Json]) -> tuple[Lines, ...]:
+        """Print how the page was made, in formats that programs read."""
+        ...
+
     def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
         """Print the notes to the reader."""
         ...
@@ -91,6 +115,10 @@ class Format(Protocol):
         """Print the end of the page."""
         ...
 
+    def finish(self, lines: Sequence[Lines]) -> tuple[Lines, ...]:
+        """Return all lines of a page as they are printed in the end."""
+        ...
+
 
 class LineFormat(Struct, frozen=True):
     """A format whose sections, groups and parts need no closing line, and whose items follow a blank line."""
@@ -104,8 +132,23 @@ class LineFormat(Struct, frozen=True):
         if item.detail is Detail.POINTER:
             return (self._pointer(item, style),)
         pieces = build_pieces(item, style, self.dialect)
+        if item.level:
+            return self._nested(item, pieces, style)
         above = (BLANK,) if _needs_blank_above(pieces, style) else ()
         return (*above, *self.item_lines(item.candidate.node, pieces, style))
+
+    def _nested(self, item: Item, pieces: Sequence[Piece], style: ItemStyle) -> tuple[Lines, ...]:
+        """Print an item of an outline as a bullet below the item that it belongs to, without its location."""
+        node = item.candidate.node
+        title = next((piece for piece in pieces if isinstance(piece, Title)), Title(display_name(node)))
+        others = [piece for piece in pieces if not isinstance(piece, Title | Phrase)]
+        lines = self.item_lines(node, others, style)
+        # A long name is the text of its note, and its beginning the title.
+        begins = node.text.strip().startswith(node.title.rstrip("…")) and any(isinstance(p, Prose) for p in others)
+        kind = f" ({title.kind})" if title.kind else ""
+        words = self.dialect.inline("".join([kind, *(f" {tag}" for tag in title.tags)]))
+        head = [] if begins and not words else [node_line(node, f"{self.guard_name(title.text)}{words}")]
+        return tuple(indent_lines(make_bullet([*head, *lines]), item.level - 1))
 
     def _pointer(self, item: Item, style: ItemStyle) -> Lines:
         """Print one line with the node's name, its kind and how to find it, and its link if it is related."""
@@ -139,6 +182,14 @@ class LineFormat(Struct, frozen=True):
     def before_pointers(self) -> tuple[Lines, ...]:
         """Print a blank line."""
         return (BLANK,)
+
+    def metadata(self, metadata: Mapping[str, Json]) -> tuple[Lines, ...]:
+        """Print nothing: people ask for it with `--explain`."""
+        return ()
+
+    def finish(self, lines: Sequence[Lines]) -> tuple[Lines, ...]:
+        """Return the lines as they are."""
+        return tuple(lines)
 
     def end(self) -> tuple[Lines, ...]:
         """Print nothing: the page needs no closing."""
@@ -190,7 +241,7 @@ def render_lines(
     for component in _render_components(page, format, styles, frame, print_item or format.item):
         # Every component brings the blank line above it, which the first one must not print.
         lines += component if lines or not component or component[0].text else component[1:]
-    return tuple(lines)
+    return format.finish(lines)
 
 
 def _render_components(
@@ -206,6 +257,7 @@ def _render_components(
         for group in section.groups:
             yield from _render_group(section, group, format, styles, print_item)
         yield format.section_end()
+    yield format.metadata(page.metadata)
     if frame.notes:
         yield format.notes(page.notes)
     # The footer counts what stands above it, so it comes last.

@@ -144,7 +144,7 @@ def _citation_line(citation: Citation) -> Lines:
 
 def _format_title(node: Node, piece: Title, location: Piece | None) -> str:
     """Return a name with its kind or location, by which alone a reader knows the beginning of an item."""
-    name = break_tags(_mark_hazards(piece.text))
+    name = break_tags(" ".join([_mark_hazards(piece.text), *piece.tags]))
     if isinstance(location, Phrase):
         kind = f" ({break_tags(piece.kind)})" if piece.kind else ""
         return f"{name}{kind} {_format_phrase(location)}"

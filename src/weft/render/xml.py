@@ -1,18 +1,18 @@
 """Print pages as XML: one element per section, subject, part and item, with everything stored escaped."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
-from weft.model import Candidate, Citation, Detail, Item, Node
+from weft.model import Candidate, Citation, Detail, Item, Json, Node
 from weft.render.blocks import Entries, ItemStyle, Phrase, Piece, Title, build_pieces, draw_tree
 from weft.render.harmless import one_line
 from weft.render.lines import Lines, add_lead_and_tail, frame_lines, node_line, quote_body
 from weft.render.node_values import Dialect, display_name, format_related_link, is_one_of_many
 
 # Nothing needs a guard at the start of a line: tags are the only marks, and all values are escaped.
-DIALECT: Final = Dialect(keeps_marks=False, guard=str)
+DIALECT: Final = Dialect(keeps_marks=False, guard=str, is_data=True)
 _GAP: Final = "<gap/>"
 
 
@@ -66,7 +66,8 @@ class Xml(Struct, frozen=True):
         title = next((piece.text for piece in pieces if isinstance(piece, Title)), "")
         located = any(isinstance(piece, Phrase) and piece.role == "location" for piece in pieces)
         attributes = _origin_attributes(node) if located else {"type": one_line(node.kind)}
-        lines = [node_line(node, _tag("entity", name=title, **attributes))]
+        tags = next((" ".join(piece.tags) for piece in pieces if isinstance(piece, Title)), "")
+        lines = [node_line(node, _tag("entity", name=title, tags=tags, **attributes))]
         for piece in pieces:
             lines += _piece_lines(node, piece)
         return (*lines, Lines("</entity>"))
@@ -74,6 +75,14 @@ class Xml(Struct, frozen=True):
     def before_pointers(self) -> tuple[Lines, ...]:
         """Print nothing: every item has tags of its own."""
         return ()
+
+    def metadata(self, metadata: Mapping[str, Json]) -> tuple[Lines, ...]:
+        """Print nothing: the page is read as a text with tags."""
+        return ()
+
+    def finish(self, lines: Sequence[Lines]) -> tuple[Lines, ...]:
+        """Return the lines as they are."""
+        return tuple(lines)
 
     def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
         """Print one `note` element per note."""
@@ -119,6 +128,8 @@ def _origin_attributes(node: Node, pointer: bool = False) -> dict[str, str]:
     file, url = one_line(origin.file or ""), one_line(origin.url or "")
     if pointer and (is_one_of_many(node) or not (file or url)):
         return {"type": kind, "key": one_line(node.key)}
+    if url and is_one_of_many(node):
+        return {"type": kind, "url": url}
     # A line means something only within a file.
     line = str(origin.first_line) if file and origin.first_line is not None else ""
     stale = origin.stale.value if origin.stale is not None else ""

@@ -68,8 +68,9 @@ def test_every_format_says_how_an_aside_is_linked(weft: Weft) -> None:
         "Worker.run": "calls Queue.take",
         "test_two": "tests Queue.take",
     }
-    _, (_, *items), _ = json.loads(pages["json"])
-    assert {item["title"]: item.get("link") for item in items} == linked
+    (section,) = json.loads(pages["json"])["sections"]
+    items = [*section["nodes"], *section.get("overflow", ())]
+    assert {item["name"]: item.get("link") for item in items} == linked
     assert "- test_two (function, t.py:4; tests Queue.take)" in pages["plain"]
 
 

@@ -188,15 +188,20 @@ def test_notes_fall_back_to_names_and_types_below_500_tokens() -> None:
     assert profile.summary_only_below == 500
     assert profile.include_fields
     assert profile.frame.empty == "No matching nodes found."
-    (notes,) = profile.sections
-    assert [(block.block, block.label) for block in notes.blocks] == [
-        ("title", "kind"),
-        ("path", ""),
-        ("score", ""),
-        ("handle", ""),
-        ("fields", ""),
-        ("text", ""),
-    ]
+    about_a_node, about_a_question = profile.sections
+    assert (about_a_node.when, about_a_node.unit) == ("from_node", "node")
+    assert (about_a_question.when, about_a_question.unit) == (None, "snippet")
+    for section in profile.sections:
+        assert section.order == "outline"
+        assert [(block.block, block.label) for block in section.blocks] == [
+            ("title", "tags"),
+            ("location", "brief"),
+            ("path", "data"),
+            ("score", "data"),
+            ("fields", ""),
+            ("summary", ""),
+            ("text", ""),
+        ]
 
 
 # --- workspace -------------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ def parts_of(page: Page, format: Format, page_styles: dict[str, ItemStyle]) -> I
     yield format.part(group.parts[0].heading)
     yield from (format.item(placed, page_styles["subjects/told"]) for placed in group.parts[0].items)
     yield from (format.part_end(), format.group_end(), format.section_end())
+    yield format.metadata(page.metadata)
     yield from (format.notes(page.notes), format.sources(page.sources), format.footer(page.footer), format.end())
 
 
@@ -47,8 +48,8 @@ def test_the_text_is_its_parts_joined(known: list[Node], name: str, detail: Deta
     page, format = page_of(known, detail), open_format(name)
     page_styles = styles(ALL_BLOCKS, ALL_BLOCKS)
     text, _ = render(page, format, page_styles, FRAME)
-    parts = [part for part in parts_of(page, format, page_styles) if part]
-    assert text == "\n".join(join_lines(part) for part in parts)
+    parts = [line for part in parts_of(page, format, page_styles) for line in part]
+    assert text == join_lines(format.finish(parts))
 
 
 @settings(max_examples=40, deadline=None)
@@ -123,7 +124,9 @@ def test_an_excerpt_marks_what_is_left_out_before_between_and_after() -> None:
     assert printed("xml", excerpt, Block("text")) == (
         '<entity type="note">\n<gap/>\none\n<gap/>\nthree\n<gap/>\n</entity>'
     )
-    assert printed("json", excerpt, Block("text")) == ',{"kind":"note","excerpts":["one","three"]}'
+    assert printed("json", excerpt, Block("text")) == (
+        ',{"id":"k","name":"k","type":"note","score":0.83,"detail":"excerpt","excerpts":["one","three"]}'
+    )
 
 
 @pytest.mark.parametrize("spans", [((5, 8), (0, 4)), ((0, 5), (3, 8)), ((-3, 99),)])

@@ -90,6 +90,7 @@ def related(
         typer.Option("--kind", metavar="KIND", help="Only neighbours of this kind; may be repeated."),
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many links to list.")] = 30,
+    as_of: AsOf = None,
     tenants: Tenants = None,
     store: StoreFolder = None,
     as_json: AsJson = False,
@@ -100,7 +101,7 @@ def related(
     readable = read_tenants(tenants)
     with config.open_weft(store, embedder="none") as weft:
         # A title may name several nodes; arrows are drawn from the view of all of them.
-        start_keys = {node.key for node in _find_nodes(weft, clean(name), View(readable))}
+        start_keys = {node.key for node in _find_nodes(weft, clean(name), View(readable, as_of))}
         # One more than is printed, to tell whether the list is complete.
         neighbours = weft.related(
             clean(name),
@@ -109,6 +110,7 @@ def related(
             types=tuple(map(clean, types or ())),
             direction=clean(direction),
             kinds=tuple(map(clean, kinds or ())),
+            as_of=as_of,
         )
         _write_freshness(weft)
     shown = neighbours[:limit]

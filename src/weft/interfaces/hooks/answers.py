@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from weft import config
 from weft.errors import StoreError
-from weft.interfaces.ask import DEFAULT_PROFILE
 from weft.interfaces.hooks.commands import Run
 from weft.interfaces.hooks.events import Event, Settings
 from weft.interfaces.hooks.small_talk import wants_nothing
 from weft.interfaces.upkeep import finish_reading
 from weft.model import DEFAULT_TENANT, Filter, Json, View
+from weft.pipeline.page_choice import GENERAL
 from weft.tokens import BOUND_ENCODING
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _make_page_for_prompt(call: HookCall) -> str:
     settings, prompt = call.settings, call.event.prompt
     if wants_nothing(prompt):
         return ""
-    profile = call.weft.profile(settings.profile or DEFAULT_PROFILE)
+    profile = call.weft.profile(settings.profile or GENERAL)
     # The prompt stands right above the page, so a title that repeats it would be wasted.
     strict = max(profile.floor, _PROMPT_FLOOR)
     untitled = replace(profile, floor=strict, frame=replace(profile.frame, title=""))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from weft.errors import StoreError
+from weft.errors import StoreError, WeftError
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -81,6 +81,18 @@ class ServedStore:
                 # Read again, because opening may have made the store.
                 self._stamp = _stamp(folder, config.profile_folders(folder, around))
             return self._weft
+
+    def holds_tana(self) -> bool:
+        """Tell whether the store holds notes of Tana; where there is no store yet, it does not."""
+        from weft.model import View
+        from weft.pipeline.page_choice import holds_tana
+
+        try:
+            with self.weft().reading(View(self.tenants)) as reading:
+                return holds_tana(reading.snapshot)
+        # Tools are listed whatever is wrong with the store: the first call then says what it is.
+        except WeftError:
+            return False
 
     def folders(self) -> tuple[Path, ...]:
         """Return the folders of the user's profiles and lenses, also before there is a store."""

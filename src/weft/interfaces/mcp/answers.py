@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 from msgspec import Struct, field
 
 from weft.errors import InvalidInput, UnknownName
-from weft.interfaces.ask import DEFAULT_PROFILE, ask, check_filter, profile_with_lens, usable_profiles
+from weft.interfaces.ask import ask, check_filter
 from weft.interfaces.describe import (
     SEARCH_COLUMNS,
     exact_lines,
@@ -23,7 +23,8 @@ from weft.interfaces.request import make_filter, read_time
 from weft.interfaces.source_text import RELATED_COLUMNS, log_lines, related_rows, texts_of
 from weft.model import UNSET, Context, LedgerEntry, Node, Unset, View
 from weft.pipeline.exact import find_exact
-from weft.profiles import apply_preset
+from weft.pipeline.page_choice import GENERAL
+from weft.profiles import apply_preset, usable_profiles
 from weft.profiles.types import AUTO, Profile
 
 if TYPE_CHECKING:
@@ -86,8 +87,9 @@ def _budget_notes(weft: "Weft", values: Mapping[str, Any], settings: Settings) -
     """Explain why the budget is smaller than the one asked for, if it is."""
     wanted = values.get("max_tokens", UNSET)
     if isinstance(wanted, Unset):
-        name = values["profile"] or profile_with_lens(weft, values.get("lens"))
-        wanted = _default_budget(weft.profile(name), values.get("preset"))
+        with weft.reading(View(values["tenants"])) as reading:
+            chosen = weft.reader.choose_profile(values["profile"] or "", values.get("lens"), reading.snapshot)
+        wanted = _default_budget(chosen, values.get("preset"))
     if wanted is not None and wanted <= settings.max_text_tokens:
         return []
     return [
@@ -369,10 +371,13 @@ def read_node(served: ServedStore, address: str) -> tuple[str, ...]:
     """Return the text of every node that an address names, as far as a result has room."""
     if not address.startswith(NODE_ADDRESS):
         raise InvalidInput(f"{address[:200]!r} is no address of a node. They look like {NODE_ADDRESS}KEY.")
+    address, _, chapter = address.partition("?as_of=")
+    if chapter and not chapter.isdigit():
+        raise InvalidInput(f"{chapter[:50]!r} is no chapter. Give its number, as in ?as_of=3.")
     name = node_name(address)
-    weft, view = served.weft(), View(served.tenants)
+    weft, view = served.weft(), View(served.tenants, int(chapter) if chapter else None)
     # An address may also hold a title, and several nodes may share it.
-    nodes = weft.show(name, tenants=view.tenants)
+    nodes = weft.show(name, tenants=view.tenants, as_of=view.as_of)
     if not nodes:
         advice = " ".join(weft.reader.why_not_read(name, view.tenants)) or "The tool `search` finds what is close."
         raise InvalidInput(f"No node is named {name[:200]!r}. {advice}")
@@ -382,8 +387,8 @@ def read_node(served: ServedStore, address: str) -> tuple[str, ...]:
 
 def list_lenses(served: ServedStore) -> dict[str, str]:
     """Return every lens with a line about it; of lenses with one name, the one that `context` would take."""
-    # The general profile first, as `profile_with_lens` chooses.
-    profiles = sorted(usable_profiles(served.folders()), key=lambda profile: profile.name != DEFAULT_PROFILE)
+    # The general profile first, as the reader chooses where a store is no graph of notes.
+    profiles = sorted(usable_profiles(served.folders()), key=lambda profile: profile.name != GENERAL)
     found: dict[str, str] = {}
     for profile in profiles:
         for lens in profile.lenses:

@@ -31,7 +31,8 @@ def make_server(served: ServedStore, resources_per_page: int | None = None) -> "
     """Return a server that answers from the store; `resources_per_page` bounds a page of the list of resources."""
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(card) for card in _cards(served).values()])
+        tana = await anyio.to_thread.run_sync(served.holds_tana)
+        return types.ListToolsResult(tools=[_tool(card) for card in _cards(served, tana).values()])
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         # The engine is synchronous; in the event loop a page would block every other call.
@@ -49,11 +50,11 @@ def make_server(served: ServedStore, resources_per_page: int | None = None) -> "
     )
 
 
-def _cards(served: ServedStore) -> "dict[str, ToolCard]":
+def _cards(served: ServedStore, tana: bool) -> "dict[str, ToolCard]":
     # Loaded by the first request, like everything behind it: the handshake must not wait for it.
     from weft.interfaces.mcp.tools import offered
 
-    return offered(served.settings.write)
+    return offered(served.settings.write, tana)
 
 
 def _tool(card: "ToolCard") -> types.Tool:
@@ -76,7 +77,8 @@ def _call(served: ServedStore, name: str, arguments: dict[str, Any]) -> types.Ca
     """Return the answer of a tool; whatever goes wrong becomes a result that says so, which a model can act on."""
     from weft.interfaces.mcp.arguments import read_arguments
 
-    cards = _cards(served)
+    # Answered everywhere, listed only where there are notes of Tana.
+    cards = _cards(served, tana=name == "tana_context")
     try:
         if name not in cards:
             raise UnknownName("tool", name, cards)
@@ -125,10 +127,10 @@ def _resource_handlers(served: ServedStore, page_size: int | None) -> dict[str, 
         from weft.interfaces.mcp.answers import NODE_ADDRESS
 
         template = types.ResourceTemplate(
-            uri_template=f"{NODE_ADDRESS}{{key}}",
+            uri_template=f"{NODE_ADDRESS}{{key}}{{?as_of}}",
             name="node",
             title="A node whole",
-            description="A node by its key, id or title, percent-encoded.",
+            description="A node by its key, id or title, percent-encoded; as of a chapter, if one is given.",
             mime_type="text/plain",
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.interfaces.mcp import answers, learning
 from weft.interfaces.mcp.answers import WHATS, Call
@@ -159,6 +160,13 @@ _CONTEXT: Final = ToolCard(
     answers.context,
     unlisted=tuple(field for field in _PAGE_FIELDS if field.name in _RARE_FIELDS),
 )
+TANA_CONTEXT: Final = replace(
+    _CONTEXT,
+    name="tana_context",
+    title="Everything relevant in Tana on one page",
+    description="The tool `context` under the name that Tana's users know, over notes of Tana. Example: "
+    '{"topic": "SOC Defender", "lens": "meeting-prep", "max_tokens": 4000}',
+)
 _SEARCH: Final = ToolCard(
     "search",
     "Find places",
@@ -254,6 +262,7 @@ READING: Final = (_CONTEXT, _SEARCH, _FETCH, _EXPLAIN, _LENSES, PREMORTEM)
 WRITING: Final = (_INDEX, REMEMBER, FORGET, START, UPDATE, RESOLVE)
 
 
-def offered(write: bool) -> dict[str, ToolCard]:
-    """Return the tools of a server by name; those that write only where that was asked for."""
-    return {card.name: card for card in (READING + WRITING if write else READING)}
+def offered(write: bool, tana: bool = False) -> dict[str, ToolCard]:
+    """Return the tools of a server by name; those that write, or that Tana's users know, only where asked for."""
+    reading = (READING[0], TANA_CONTEXT, *READING[1:]) if tana else READING
+    return {card.name: card for card in (reading + WRITING if write else reading)}

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.model import Alias, Edge, Json, Node, Origin
-from weft.ports import Problem, Unit
+from weft.ports import NOTE_FORM, Problem, Unit
 from weft.sources.documents.sections import Document, document_nodes, has_named_kinds
 from weft.sources.files import (
     MAX_TEXT_BYTES,
@@ -63,6 +63,7 @@ _MIN_SCENES_CHARACTERS: Final = 2 * SCENE_CHARACTERS
 """A chapter is split into scenes only if it is longer than this; shorter ones are quoted whole."""
 _CHAPTER: Final = re.compile(r"chapter[\s_.-]*\w+", re.IGNORECASE)
 _PROSE_KINDS: Final = ("chapter", "scene")
+_DAILY_NAME: Final = re.compile(r"(\d{4})[-_.](\d{2})[-_.](\d{2})(?!\d)")
 
 
 class Markdown:
@@ -126,6 +127,9 @@ class Markdown:
         front_matter = _FrontMatterReader(file.name, values, list(problems))
         node = _note_node(front_matter, self.settings, file, _Body(body, line), self._vault)
         fields = add_pictures(node.fields, references, self._pictures, file.name)
+        # Links in double brackets, tags and aliases are how a graph of notes is written; documentation has none.
+        if node.tags or node.aliases or any(reference.wiki for reference in references):
+            fields.update(NOTE_FORM)
         # The order of keys in front matter means nothing, so pages print fields in one order.
         node = replace(node, fields={name: fields[name] for name in sorted(fields)})
         nodes, inner_edges = split_into_scenes(node)
@@ -298,7 +302,11 @@ def _note_node(
     title = take(("title",), to_text, "") or first_heading(body.text) or PurePosixPath(file.name).stem
     tags = take(("tags", "tag"), _read_tags, _NO_TEXTS)
     aliases = take(("aliases", "alias"), split_names, _NO_TEXTS)
-    created = take(("created", "date"), to_time, None)
+    date = front_matter.values.get("date")
+    created = take(("created", "date"), to_time, None) or _daily_date(file.name)
+    if date is not None:
+        # The day of a meeting is what people look for, so that it is printed too.
+        front_matter.values["date"] = date
     modified = take(("modified", "updated"), to_time, None) or _modified_time(file, settings)
     node = Node(
         key=f"{settings.source}:{file.name}",
@@ -318,6 +326,15 @@ def _note_node(
         importance=take(("importance",), lambda value: to_number(value, 0.0, 1.0), 0.0),
     )
     return replace(node, fields=_remaining_fields(front_matter.values, node.importance))
+
+
+def _daily_date(name: str) -> datetime | None:
+    """Return the day that a daily note is named after, as in `2026-04-02.md` or Logseq's `2026_04_02.md`."""
+    match = _DAILY_NAME.match(PurePosixPath(name).stem)
+    try:
+        return datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=UTC) if match else None
+    except ValueError:
+        return None
 
 
 def _remaining_fields(rest: Mapping[str, Json], importance: float) -> dict[str, Json]:

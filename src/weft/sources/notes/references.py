@@ -37,6 +37,8 @@ _LINK: Final = re.compile(
 )
 # A tag holds a letter, so that `#12` stays a number; `#` inside a word, path or link begins none.
 _TAG: Final = re.compile(r"(?<![\w/#&(\[])#(\d*[^\W\d_][\w/-]*)")
+_ANCHOR: Final = re.compile(r"\{[ \t]*#[^{}\n]*\}")
+"""The name that some dialects give a heading: `{ #first-steps }` is no tag."""
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _WEB_ADDRESS: Final = re.compile(r"https?://\S+")
 _TITLE_HEADING: Final = re.compile(r"^# +(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
@@ -100,7 +102,7 @@ def find_references(text: str) -> tuple[Reference, ...]:
 def find_tags(text: str) -> tuple[str, ...]:
     """Return the `#tags` of a text, in order and once each, not those inside code, links or addresses."""
     visible = blank_code(text)
-    for pattern in (_WIKILINK, _LINK, _WEB_ADDRESS):
+    for pattern in (_WIKILINK, _LINK, _WEB_ADDRESS, _ANCHOR):
         visible = pattern.sub(_blank_match, visible)
     return tuple(dict.fromkeys(match.group(1).rstrip("/-") for match in _TAG.finditer(visible)))
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.model import Edge, Json, Node, Origin, to_plain
-from weft.ports import Problem, Unit
+from weft.ports import TANA_FORM, Problem, Unit
 from weft.sources.files import UNREADABLE, SourceSettings, clean, read_bytes
 from weft.sources.tana.documents import TAG_TYPE, Doc, Docs, looks_like_tana, read_docs
 from weft.sources.walk_files import File
@@ -149,12 +149,17 @@ class Workspace(Struct):
             tenant=self.settings.tenant,
             title=title or "Untitled",
             text="\n\n".join(part for part in (text, description) if part),
-            fields={**({"done": True} if doc.done else {}), **fields},
+            fields={**({"done": True} if doc.done else {}), **fields, **TANA_FORM, **self._children(doc)},
             tags=tags if doc.type != TAG_TYPE else (),
             origin=Origin(source=self.settings.source, file=self.file, url=node_url(doc.id)),
             created=doc.created,
             modified=doc.modified or doc.created,
         )
+
+    def _children(self, doc: Doc) -> dict[str, Json]:
+        """Return the ids of the notes below a note in their order, by which pages print an outline."""
+        children = [child for child in doc.children if self.docs.is_note(child)]
+        return {"_children": children} if children else {}
 
     def _key(self, node_id: str) -> str:
         return f"{self.settings.source}:{node_id}"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from weft.errors import SourceError
 from weft.model import Edge, Json, Node, Origin, to_plain
-from weft.ports import Problem, Unit
+from weft.ports import TANA_FORM, Problem, Unit
 from weft.sources.files import SourceSettings
 from weft.sources.tana.documents import INTERNAL_TYPES
 from weft.sources.tana.export import TAG_WEIGHT, node_url, split_title, tag_name
@@ -101,7 +101,9 @@ class Crawl(Struct):
             *(replace(edge, target=self._key(tag), type="tagged", weight=TAG_WEIGHT) for tag, _ in listed.tags),
         ]
         description = str(answer.get("description") or listed.description or "")
-        node = self._node(replace(listed, name=name.text), parse_name(description).text, parsed.fields)
+        outline: dict[str, Json] = {"_children": [child.id for child in children]} if children else {}
+        fields = {**parsed.fields, **outline}
+        node = self._node(replace(listed, name=name.text), parse_name(description).text, fields)
         self._add_unit(node, tuple(dict.fromkeys(edge for edge in edges if edge.target != edge.source)))
         return [*children, *(ListedNode(owned_id, owned_name) for owned_id, owned_name in parsed.owned)]
 
@@ -122,7 +124,7 @@ class Crawl(Struct):
             tenant=self.settings.tenant,
             title=title or "Untitled",
             text="\n\n".join(part for part in (name_text, text.strip()) if part),
-            fields=fields,
+            fields={**fields, **TANA_FORM},
             tags=tags,
             origin=Origin(source=self.settings.source, url=node_url(listed.id)),
             created=listed.created,

@@ -11,6 +11,7 @@ from weft.errors import InvalidInput, SourceError
 from weft.model import Edge, Node
 from weft.ports import Source, Unit
 from weft.sources import open_source, open_sources
+from worlds import own_fields
 
 
 def vault(folder: Path, **files: str) -> Path:
@@ -47,7 +48,7 @@ def test_front_matter_fills_the_node(tmp_path: Path) -> None:
     assert node.created == datetime(2024, 5, 1, tzinfo=UTC)
     assert node.modified == datetime(2024, 5, 2, 8, tzinfo=UTC)
     assert (node.sequence, node.known_from, node.importance) == (3, 2, 0.7)
-    assert node.fields == {"age": 41, "born": "1999-01-02", "importance": 0.7}
+    assert own_fields(node) == {"age": 41, "born": "1999-01-02", "importance": 0.7}
 
 
 def test_the_body_knows_its_lines_in_the_file(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_broken_front_matter_is_reported_and_the_body_kept(tmp_path: Path, block
 def test_an_unusable_value_in_front_matter_stays_a_field_and_is_reported(tmp_path: Path) -> None:
     unit = read(vault(tmp_path, **{"Note.md": "---\nchapter: the third\n---\nx\n"}), "Note.md")
     assert unit.nodes[0].sequence is None
-    assert unit.nodes[0].fields == {"chapter": "the third"}
+    assert own_fields(unit.nodes[0]) == {"chapter": "the third"}
     assert "'the third' is not a whole number" in unit.problems[0].reason
 
 
@@ -125,7 +126,7 @@ def test_embeds_and_images_are_kept_as_references(tmp_path: Path) -> None:
     text = "![[Map.png|300]] ![[Mara]] ![pier](img/pier.jpg) ![[plan.pdf]] ![x](https://example.org/a?w=3)"
     unit = read(vault(tmp_path, **{"A.md": text, "Mara.md": ""}), "A.md")
     images = ["Map.png", {"ref": "img/pier.jpg", "alt": "pier"}, {"ref": "https://example.org/a?w=3", "alt": "x"}]
-    assert unit.nodes[0].fields == {"embeds": ["Mara", "plan.pdf"], "images": images}
+    assert own_fields(unit.nodes[0]) == {"embeds": ["Mara", "plan.pdf"], "images": images}
     assert targets(unit) == [("embeds", "Mara.md")]
 
 
@@ -145,12 +146,12 @@ def test_embeds_and_images_are_kept_as_references(tmp_path: Path) -> None:
 )
 def test_a_picture_is_named_by_its_path_in_the_folder(tmp_path: Path, written: str, image: object) -> None:
     files = {"Places/Quay.md": written, "Maps/harbour map.png": "", "Places/own.svg": "", "Old/Maps/own.svg": ""}
-    assert read(vault(tmp_path, **files), "Places/Quay.md").nodes[0].fields == {"images": [image]}
+    assert own_fields(read(vault(tmp_path, **files), "Places/Quay.md").nodes[0]) == {"images": [image]}
 
 
 @pytest.mark.parametrize("written", ["![](data:image/png;base64,AAAA)", "`![](a.png)`", "<!-- ![](a.png) -->"])
 def test_pictures_without_a_place_and_pictures_in_code_are_none(tmp_path: Path, written: str) -> None:
-    assert note(tmp_path, written).fields == {}
+    assert own_fields(note(tmp_path, written)) == {}
 
 
 @pytest.mark.parametrize(
@@ -164,13 +165,13 @@ def test_pictures_without_a_place_and_pictures_in_code_are_none(tmp_path: Path, 
     ],
 )
 def test_front_matter_names_pictures_too(tmp_path: Path, matter: str, fields: dict[str, object]) -> None:
-    assert note(tmp_path, f"---\n{matter}\n---\nText.").fields == fields
+    assert own_fields(note(tmp_path, f"---\n{matter}\n---\nText.")) == fields
 
 
 def test_pictures_of_front_matter_and_text_are_listed_once_each(tmp_path: Path) -> None:
     text = "---\nimages: [map.png, cover.png]\n---\n![[pier.png]] ![The map](map.png) ![[pier.png|Pier]]"
     images = [{"ref": "map.png", "alt": "The map"}, "cover.png", {"ref": "pier.png", "alt": "Pier"}]
-    assert note(tmp_path, text).fields == {"images": images}
+    assert own_fields(note(tmp_path, text)) == {"images": images}
 
 
 def test_a_picture_that_comes_or_goes_changes_the_stamps(tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_a_picture_that_comes_or_goes_changes_the_stamps(tmp_path: Path) -> None
     before = dict(source.units())
     vault(tmp_path, **{"Maps/map.png": ""})
     assert dict(source.units()) != before
-    assert source.read("A.md").nodes[0].fields == {"images": ["Maps/map.png"]}
+    assert own_fields(source.read("A.md").nodes[0]) == {"images": ["Maps/map.png"]}
 
 
 def test_a_note_with_a_dot_in_its_name_is_found(tmp_path: Path) -> None:
