@@ -94,15 +94,16 @@ def exact_lines(written: str, hits: "Sequence[ExactHit]", limit: int) -> list[st
     """Return the lines that hold a text as `file:line: text`, below how many there are in all."""
     files = len({hit.node.origin.file or hit.node.key for hit in hits})
     more = f", {limit} shown (raise limit)" if len(hits) > limit else ""
-    counted = f"{len(hits):,} lines in {files:,} files" if len(hits) != 1 else "1 line in 1 file"
+    counted = (
+        f"{len(hits):,} {'line' if len(hits) == 1 else 'lines'} in {files:,} {'file' if files == 1 else 'files'}"
+    )
     heading = f"{one_line(written, _LINE_TITLE_WIDTH)!r}: {counted}{more}"
-    return [
-        heading,
-        *(
-            f"{hit.node.origin.file or hit.node.key}:{hit.line}: {one_line(hit.text, _HIT_WIDTH)}"
-            for hit in hits[:limit]
-        ),
-    ]
+    return [heading, *(f"{_hit_place(hit)}: {one_line(hit.text, _HIT_WIDTH)}" for hit in hits[:limit])]
+
+
+def _hit_place(hit: "ExactHit") -> str:
+    file = hit.node.origin.file
+    return f"{file}:{hit.line}" if file else _place(hit.node)
 
 
 def ledger_rows(entries: Sequence[LedgerEntry]) -> list[tuple[object, ...]]:

@@ -229,16 +229,32 @@ def log_lines(weft: "Weft", name: str, view: View, limit: int) -> list[str]:
             return []
         snapshot, targets = reading.snapshot, {node.id for node in nodes}
         touching = _touching(targets, reading)
-        commits = sorted(
-            (row.node for row in snapshot.nodes(sorted(touching)).values()),
-            key=lambda node: (-_seconds(node.created), node.key),
-        )
+        commits = _order_commits(weft, nodes[0], [row.node for row in snapshot.nodes(sorted(touching)).values()])
         shown = commits[:limit]
         touched = _touched_names(shown, {node.origin.file for node in nodes}, reading)
     what = one_line(nodes[0].title or nodes[0].key)
     count = f"{len(shown)} of {len(commits):,}" if len(shown) < len(commits) else f"{len(commits):,}"
     lines = [f"{what}: {count} commits, newest first"]
     return [*lines, *(_commit_line(node) + touched.get(node.id, "") for node in shown)]
+
+
+def _order_commits(weft: "Weft", node: Node, commits: Sequence[Node]) -> list[Node]:
+    """Return the commits as `git log` lists them for the file, without those of side branches; else by date."""
+    by_date = sorted(commits, key=lambda commit: (-_seconds(commit.created), commit.key))
+    root = weft.reader.upkeep.roots([node.tenant]).get((node.tenant, node.origin.source))
+    if root is None or node.origin.file is None or not (root / ".git").exists():
+        return by_date
+    from weft.sources.git.log import list_commits_of
+
+    # Merged branches repeat commits, as backports do; git knows which of them made the file what it is.
+    order = {hash: rank for rank, hash in enumerate(list_commits_of(root, node.origin.file))}
+    listed = [commit for commit in by_date if commit.origin.commit in order]
+    if not listed:
+        return by_date
+    # Git's list ends where the file got its name; the store has followed it further.
+    first = _seconds(listed[-1].created)
+    before = [commit for commit in by_date if _seconds(commit.created) < first]
+    return [*sorted(listed, key=lambda commit: order[commit.origin.commit or ""]), *before]
 
 
 def _touching(targets: set[int], reading: Reading) -> set[int]:

@@ -225,7 +225,8 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     notes = [
         *(f"No node is named {name!r}." for name in missing),
         *(note for result in found for note in result.notes),
-        *(note for walk in walks for note in walk.notes),
+        # Only who names a node asks for its neighbours; after a question nobody can do anything with these.
+        *(note for walk in walks for note in walk.notes if request.start),
     ]
     return Gathered(
         candidates=candidates,

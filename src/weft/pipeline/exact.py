@@ -18,6 +18,9 @@ _DELIMITED: Final = re.compile(r"/(.+)/(i?)", re.DOTALL)
 """How a regular expression is written, with an `i` behind it to ignore case."""
 
 
+_TEST_TAG: Final = "test-code"
+
+
 class ExactHit(Struct, frozen=True):
     """One line that matches: its node, its number in the file (or in the node's text), and its words."""
 
@@ -50,9 +53,14 @@ def find_exact(written: str, filter: Filter, reading: Reading) -> tuple[ExactHit
             # A document and its section may hold the same line.
             place = (origin.source, origin.file or node.key, hit.line)
             hits.setdefault(place, hit)
-    return tuple(
-        hit for _, hit in sorted(hits.items(), key=lambda item: (item[1].node.origin.file is None, item[0]))
-    )
+    return tuple(sorted(hits.values(), key=_order))
+
+
+def _order(hit: ExactHit) -> tuple[bool, bool, float, str, int]:
+    """Order files before what has none, tests after what they test, commits from the newest, then by place."""
+    node = hit.node
+    age = -node.created.timestamp() if node.origin.file is None and node.created is not None else 0.0
+    return node.origin.file is None, _TEST_TAG in node.tags, age, node.origin.file or node.key, hit.line
 
 
 def _nodes(filter: Filter, reading: Reading) -> Iterator[Node]:

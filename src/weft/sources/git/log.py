@@ -142,6 +142,12 @@ def _run_log(root: Path, hashes: Sequence[str], *, changes: bool) -> Iterator[by
                 running.kill()
 
 
+def list_commits_of(root: Path, file: str) -> list[str]:
+    """Return the hashes of the commits that changed a file, newest first; nothing where git cannot tell."""
+    found = run_git(root, "log", "--format=%H", "--", file)
+    return found.stdout.decode("ascii", "replace").split() if found.returncode == 0 else []
+
+
 def run_git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
     """Run git in a folder, and return what it printed, whether it succeeded or not."""
     try:
