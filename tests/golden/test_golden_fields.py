@@ -231,7 +231,8 @@ def cases() -> dict[tuple[str, str], Case]:
             ),
         ),
         "boosts": score(boosts={"importance": 9.0}),
-        "coverage": score({"weights": {"lexical": 1.0}, "coverage": 0.0}, coverage=1.0),
+        "coverage": score({"weights": {"lexical": 1.0}, "coverage": 0.0, "unnamed_coverage": None}, coverage=1.0),
+        "unnamed_coverage": score({"weights": {"lexical": 1.0}, "unnamed_coverage": 0.0}, unnamed_coverage=1.0),
         "half_life_days": score({"weights": {"relevance": 1.0, "recency": 1.0}}, half_life_days=3650.0),
         "distance": inside(
             "repo",

@@ -27,6 +27,8 @@ from weft.pipeline.code_order import add_file_parts
 from weft.pipeline.compose import ComposedPage, Printer, compose
 from weft.pipeline.ledger import list_citations, make_ledger
 from weft.pipeline.marks import mark_candidates
+from weft.pipeline.neighbours import SIGNAL as NEIGHBOURS
+from weft.pipeline.neighbours import add_neighbours
 from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
 from weft.pipeline.query import Query, QuestionTerms, Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.relevance import (
@@ -209,6 +211,8 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         reached = add_wanted(reached, wanted, plan.profile.probes[0].name)
     scale = next((result.scale for result in found if result.scale != Scale()), Scale())
     candidates = _relate_to_question(reached, query, scale, plan, reading)
+    if plan.weighs(NEIGHBOURS) and _may_add(plan):
+        candidates = add_neighbours(candidates, plan, query, scale, snapshot)
     if has_shapes:
         candidates = weigh_by_shape(candidates, wanted, shapes)
         candidates = add_file_parts(candidates, request.question)
@@ -252,13 +256,16 @@ def _relate_to_question(
         return add_relevance(reached, query, scale, fusion, snapshot)
     weights = query.term_weights()
     names = find_bridge_names(reached, weights, snapshot)
-    # A caller who brings candidates, or asks for no walk, wants nothing beyond them.
-    may_add = plan.request.candidates is None and plan.lens.walk != "none" and plan.lens.depth > 0
     further: tuple[Candidate, ...] = ()
-    if may_add:
+    if _may_add(plan):
         further = follow_names(names, reached, weights, plan.request.filter, snapshot, reading.index)
     related = add_relevance([*reached, *further], query, scale, fusion, snapshot)
     return score_bridges(related, names, weights, snapshot)
+
+
+def _may_add(plan: Plan) -> bool:
+    """Return whether candidates may be added to those found: not to what a caller brings, nor without a walk."""
+    return plan.request.candidates is None and plan.lens.walk != "none" and plan.lens.depth > 0
 
 
 def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, printer: Printer) -> Layout:

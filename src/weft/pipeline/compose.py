@@ -24,6 +24,7 @@ from weft.pipeline.excerpt import (
 )
 from weft.pipeline.fit import fit
 from weft.pipeline.ledger import list_citations
+from weft.pipeline.neighbours import gather_pieces
 from weft.pipeline.outline import find_nested, order_outline
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import QuestionTerms
@@ -234,12 +235,15 @@ def _compose_within_budget(
     # Kept back at first; each fitting then corrects it by what the page really cost.
     reserve = _frame_cost(plan, layout, printer, frame, warnings)
     best: ComposedPage | None = None
+    correction = 0
     for _ in range(_MAX_FITTINGS):
         composed = _compose_once(plan, layout, printer, frame, warnings, max(plan.budget - reserve, 0))
         over = composed.tokens - plan.budget
-        # Parts cost more together than the sum of their counts: keep back what was missing.
+        # Parts cost more together than the sum of their counts: keep back what was missing, and twice as much
+        # as the last time, because the same items may fit into a little less room.
         if over > 0:
-            reserve += over
+            correction = max(over, 2 * correction)
+            reserve += correction
             continue
         # A fitting with more room that spends no more will not get better by repeating it.
         if best is not None and composed.tokens <= best.tokens:
@@ -394,7 +398,10 @@ def _make_sections(layout: Layout, by_slot: Mapping[str, list[Item]]) -> tuple[P
         items = by_slot.get(placed.slot.name, [])
         # Passages of one text are joined, but for subjects, whose parts keep each passage apart.
         # Joined before they are ordered, so that a joined item stands where its best passage stood.
-        ordered = _in_order(items if placed.subject is not None else _join_passages(items), placed.order)
+        joined = items if placed.subject is not None else _join_passages(items)
+        if placed.section.unit == "snippet":
+            joined = gather_pieces(joined)
+        ordered = _in_order(joined, placed.order)
         if not ordered:
             continue
         name = placed.section.name

@@ -4,6 +4,7 @@ A `Query` has terms, phrases and a vector; `Reading` is what it is put to; `Pool
 """
 
 import gc
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from weft.model import Filter, Node
 from weft.ports import Embedder, Index, PassageRow, Snapshot, TermStatistics
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import inverse_frequency, passage_statistics, score_terms, term_hash, term_hashes
+from weft.text import find_proper_names
 from weft.text.terms import analyze
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ _SEPARATOR: Final = "\n" * (_REACH_CHARACTERS + 1)
 """Stands between a title and a text, so that no phrase begins in the one and ends in the other."""
 _MAX_WORD_CHARACTERS: Final = 24
 """A word is read no further than this, unless its beginning is longer."""
+_HAS_SMALL_LETTER: Final = re.compile(r"(?!I['’])\w*[^\W\d_A-Z]")
 _MAX_SPANS: Final = 6
 """Passages of a node that are kept as its best ones; an excerpt of a page seldom has room for more."""
 
@@ -188,6 +191,11 @@ class Query(Struct, frozen=True):
         """Return how telling each term of the question is in this view, by term."""
         terms = sorted(self.terms)
         return dict(zip(terms, inverse_frequency(self.statistics, terms).tolist(), strict=True))
+
+    @property
+    def mentions_names(self) -> bool:
+        """Whether the question mentions somebody or something by name: an acronym, or `I`, is no name here."""
+        return any(map(_HAS_SMALL_LETTER.match, find_proper_names(self.text)))
 
     def term_weights(self) -> dict[int, float]:
         """Return how much of the question each of its terms is: its rarity times how often it is asked."""

@@ -164,6 +164,8 @@ class Ranking(Struct, frozen=True):
         """Return a section's candidates, scored, in an order that covers the question."""
         rule = section.score or self.plan.profile.score
         scored = score(candidates, rule, self.plan.lens_for(section.lens), self.now, self.absent)
+        if rule.unnamed_coverage is not None and not self.gathered.query.mentions_names:
+            rule = replace(rule, coverage=rule.unnamed_coverage)
         return order_by_coverage(scored, rule, active_weights(rule, self.absent))
 
     def rank_part(self, filled: SubjectPart, section: Section) -> tuple[Candidate, ...]:

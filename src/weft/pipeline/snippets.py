@@ -6,6 +6,7 @@ Snippets of one text become one item in reading order, under one heading. What a
 stored count: only headings are printed to be counted.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 _OWN_SHARE: Final = 0.5
 """The share of a snippet itself in its words and its meaning; its passage has the rest. Alone, either answers
 fewer questions."""
+_NAMED_BRIDGE_FACTOR: Final = 2.0
+"""The factor for the bridge where the question mentions names: what these lead to holds few words of the
+question, and would lie below texts that only repeat them. Without names a bridge is as often a lookalike."""
 _SHORT_TEXT_TOKENS: Final = 160
 """A text of so few tokens is printed whole or not at all: a note, a turn of a chat, a small function."""
 _SHORT_PART_CHARACTERS: Final = 800
@@ -38,6 +42,13 @@ _PART_STEP: Final = 0.02
 """The amount by which each further snippet of a long part counts less than the one before it."""
 _SCORE_DECIMALS: Final = 6
 
+_MAX_COMPLETED_TOKENS: Final = 500
+"""A longer text is never completed."""
+_COMPLETED_SHARE: Final = 0.5
+"""A text of which so much is printed is printed whole, before other texts get more room: a few gaps save little
+and cost a reader the thread."""
+_MIN_FIRST_TOKENS: Final = 20
+"""A part of a text with fewer tokens is not the first that is printed of it: alone it is a fragment."""
 _GAP_TOKENS: Final = 4
 """The most that the mark for left-out text costs."""
 _JOIN_TOKENS: Final = 1
@@ -73,6 +84,9 @@ def rank_snippets(
     measured = fusion.snippet_lexical * words + fusion.snippet_semantic * meaning
     factors = np.array([_factor(candidate, weights) for candidate in candidates])
     others = np.array([_other_parts(candidate, weights) for candidate in candidates])
+    if query.mentions_names:
+        bridges = [candidate.parts.get("bridge", 0.0) for candidate in candidates]
+        others += (_NAMED_BRIDGE_FACTOR - 1) * weights.get("bridge", 0.0) * factors * np.array(bridges)
     score = factors[owner] * measured + others[owner]
     # What a shape wants of a text is wanted for its own sake, the rest of the text is not.
     shaped = [weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates]
@@ -265,17 +279,31 @@ class SnippetFiller(Struct):
 
     def try_place(self, index: int, tokens: float, *, relaxed: bool = False) -> None:
         """Place a snippet if the tokens pay for it, and with it the next one, if it leads to that."""
+        end = self.spent + tokens
         if index in self.chosen or not self._place(index, tokens, relaxed=relaxed):
             return
         following = index + 1
         if self._leads_on(index) and following not in self.chosen and self._adjoins(index, following):
             self._place(following, tokens - self._cost(index), relaxed=relaxed)
+        self._complete(self.snippets.owner[index], end - self.spent, relaxed=relaxed)
+
+    def _complete(self, owner: int, tokens: float, *, relaxed: bool) -> None:
+        """Place the rest of a text of which most is printed, if the tokens pay for all of it."""
+        whole = self.slot.candidates[owner].text_tokens
+        if whole is None or whole > _MAX_COMPLETED_TOKENS or self.item_tokens[owner] < _COMPLETED_SHARE * whole:
+            return
+        # The snippets of a text stand together.
+        first, last = bisect_left(self.snippets.owner, owner), bisect_right(self.snippets.owner, owner)
+        rest = [index for index in range(first, last) if index not in self.chosen]
+        if sum([self.snippets.tokens[index] + _JOIN_TOKENS for index in rest]) <= min(tokens, self.page.remaining):
+            for index in rest:
+                self._place(index, tokens, relaxed=relaxed)
 
     def _place(self, index: int, tokens: float, *, relaxed: bool) -> bool:
         owner = self.snippets.owner[index]
         is_new = owner not in self.item_tokens
         cost = self._cost(index)
-        if cost > min(tokens, self.page.remaining) or (is_new and not self._may_begin(owner)):
+        if cost > min(tokens, self.page.remaining) or (is_new and not self._may_begin(owner, index)):
             return False
         headings = self._heading_cost() if is_new else 0
         frame = self._frame(owner) if is_new else 0
@@ -292,8 +320,11 @@ class SnippetFiller(Struct):
         self.page.printed_in.setdefault(find_text_ref(self.slot.candidates[owner]), self.slot.name)
         return True
 
-    def _may_begin(self, owner: int) -> bool:
+    def _may_begin(self, owner: int, index: int) -> bool:
         if self.slot.limit is not None and len(self.item_tokens) >= self.slot.limit:
+            return False
+        whole = self.slot.candidates[owner].text_tokens
+        if whole is not None and self.snippets.tokens[index] < min(_MIN_FIRST_TOKENS, whole):
             return False
         return self.page.repeats or find_text_ref(self.slot.candidates[owner]) not in self.page.printed_in
 

@@ -31,6 +31,7 @@ SIGNALS: Final = (
     "semantic",
     "walk",
     "bridge",
+    "neighbours",
     "distance",
     "edge",
     "recency",
@@ -42,10 +43,10 @@ SIGNALS: Final = (
     "file",
 )
 """The signals that can be weighed: the fused search score and its two halves, the walk's score, what an item adds
-to another that leads to it, closeness, the weight of the last edge, freshness, the node's importance, a value
-looked up in `score.table`, whether the question names the node, how often a passage names the subject it is
-printed for, how much the shape of the question wants the node, and how much of the name of its file, if it is
-code, the question has."""
+to another that leads to it, how relevant the pieces beside it in its sequence are, closeness, the weight of the
+last edge, freshness, the node's importance, a value looked up in `score.table`, whether the question names the
+node, how often a passage names the subject it is printed for, how much the question's shape wants the node, and
+how much of the name of its file, if it is code, the question has."""
 
 BLOCKS: Final = (
     "title",
@@ -152,8 +153,9 @@ class Score(Struct, frozen=True):
     """A score made of signals: a weighted sum or product, times (1 + boost x signal) for each boost.
 
     `without` states the weights to use for the whole request when a signal is absent from it. With `coverage`, a
-    term of the question counts less for the next item once an item above holds it. Distance is
-    1/max(d, 1) ("inverse") or 1/(d + 1) ("decay"). `table` maps values of `table_field` to a 0..1 signal.
+    term of the question counts less for the next item once an item above holds it; `unnamed_coverage` takes its
+    place where the question mentions nothing by name. Distance is 1/max(d, 1) ("inverse") or 1/(d + 1) ("decay").
+    `table` maps values of `table_field` to a 0..1 signal.
     """
 
     combine: Combine = "sum"
@@ -161,6 +163,7 @@ class Score(Struct, frozen=True):
     without: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     boosts: Mapping[str, float] = field(default_factory=dict)
     coverage: float = 0.0
+    unnamed_coverage: float | None = None
     half_life_days: float = 30.0
     distance: Literal["inverse", "decay"] = "inverse"
     table_field: str = ""

@@ -1,0 +1,160 @@
+"""Bring what stands beside the found pieces: the turn after a question, the scene after the one found.
+
+Turns of a chat, scenes of a chapter and parts of a text are nodes of their own, whose keys count up. The answer to
+a turn often shares no word with the question, but stands right after a turn that does. Each piece therefore passes
+shares of its relevance on to those beside it, and those that no search found become candidates.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from weft.model import Candidate, Item, Node, Step
+from weft.pipeline.plan import Plan, passes_filter
+from weft.pipeline.query import Query, Scale
+from weft.pipeline.retrieve import add_relevance
+from weft.ports import NodeRow, Snapshot
+
+SIGNAL: Final = "neighbours"
+"""The part of a score that says how relevant the pieces beside a candidate are."""
+_SHARES: Final = ((1, 0.5), (-1, 0.33), (2, 0.2))
+"""Which pieces get something of a piece's relevance, by their distance after it, and how much: an answer follows
+its question more often than the reverse. On dialogues these shares brought the most evidence."""
+_FOCUS: Final = 4
+"""The power of a relevance that is passed on: only what surely speaks to the question speaks for what stands
+beside it. With 1, every piece of a long chat gets about the same from the others."""
+_MAX_SPREADING: Final = 20
+"""Candidates, best first, whose neighbours are looked up where no search found them."""
+_NUMBERED: Final = re.compile(r"(?s)(.*[#@:./_-])(\d{1,9})\Z")
+"""A key that ends in a number of its own."""
+_DIGITS: Final = re.compile(r"\d+")
+_EDGE_TYPE: Final = "beside"
+"""The type of the step in the path of a candidate that was found beside another one."""
+
+
+class _Place(Struct, frozen=True):
+    """The place of a node in a sequence: its key before the number, the number, and how many digits that has."""
+
+    tenant: str
+    prefix: str
+    number: int
+    width: int
+
+    def moved(self, by: int) -> "_Place | None":
+        """Return the place so many pieces further on; None before the beginning."""
+        return replace(self, number=self.number + by) if self.number + by >= 0 else None
+
+    @property
+    def key(self) -> str:
+        """The key of the node at this place."""
+        return f"{self.prefix}{self.number:0{self.width}d}"
+
+
+def add_neighbours(
+    candidates: Sequence[Candidate], plan: Plan, query: Query, scale: Scale, snapshot: Snapshot
+) -> tuple[Candidate, ...]:
+    """Return the candidates with what their neighbours pass on to them, and the neighbours that were not found."""
+    placed = {place: candidate for candidate in candidates if (place := _place_of(candidate.node)) is not None}
+    if not placed:
+        return tuple(candidates)
+    fresh = _find_unfound(placed, plan, snapshot)
+    measured = add_relevance(fresh, query, scale, plan.profile.fusion, snapshot)
+    everything = [*candidates, *measured]
+    placed |= {place: candidate for candidate in measured if (place := _place_of(candidate.node)) is not None}
+    received = _pass_on(placed)
+    return tuple([_with_received(candidate, received) for candidate in everything])
+
+
+def gather_pieces(items: Sequence[Item]) -> list[Item]:
+    """Return the items with pieces of one session or chapter together, in order, where the best of them stood."""
+    gathered: dict[object, list[tuple[int, Item]]] = {}
+    for index, item in enumerate(items):
+        node, place = item.candidate.node, _place_of(item.candidate.node)
+        # Without numbers of their own, pieces of one thing are told by their common name.
+        name = node.title if node.sequence is None else ""
+        thing = index if place is None else (place.tenant, place.prefix, node.kind, node.origin.file, name)
+        gathered.setdefault(thing, []).append((place.number if place else 0, item))
+    # Sorted by the number alone: passages of one node keep their order.
+    return [item for pieces in gathered.values() for _, item in sorted(pieces, key=lambda piece: piece[0])]
+
+
+def _place_of(node: Node) -> _Place | None:
+    match = _NUMBERED.match(node.key)
+    # A number that is all of an id counts records in some order; only a part of something has a place in it.
+    if match is None or (match[1].endswith(":") and match[1].count(":") < 2):
+        return None
+    return _Place(node.tenant, match[1], int(match[2]), len(match[2]))
+
+
+def _find_unfound(placed: Mapping[_Place, Candidate], plan: Plan, snapshot: Snapshot) -> list[Candidate]:
+    """Return candidates for the pieces beside the best ones that are no candidates yet."""
+    best = sorted(placed.items(), key=lambda pair: (-_relevance(pair[1]), pair[0].key))[:_MAX_SPREADING]
+    wanted: dict[str, tuple[Candidate, _Place]] = {}
+    for place, candidate in best:
+        for by, _ in _SHARES:
+            beside = place.moved(by)
+            if beside is not None and beside not in placed:
+                wanted.setdefault(beside.key, (candidate, beside))
+    found = snapshot.find(sorted(wanted)) if wanted else {}
+    ids = {number: key for key, numbers in found.items() for number in numbers}
+    fresh = []
+    for number, row in sorted(snapshot.nodes(sorted(ids)).items()):
+        origin, place = wanted[ids[number]]
+        is_beside = _place_of(row.node) == place and _belong_together(origin.node, row.node)
+        # Looked up by its key, past the searches: the filter of the request is asked here.
+        if is_beside and passes_filter(row.node, plan.request.filter):
+            fresh.append(_make_candidate(row, origin))
+    return fresh
+
+
+def _make_candidate(row: NodeRow, origin: Candidate) -> Candidate:
+    step = Step(row.node.key, _EDGE_TYPE, 1.0, "out", row.node.id)
+    return Candidate(
+        node=row.node,
+        probe=origin.probe,
+        match_source=SIGNAL,
+        root=origin.root,
+        path=(*origin.path, step),
+        distance=origin.distance + 1,
+        text_tokens=row.text_tokens,
+        sketch=row.sketch,
+    )
+
+
+def _belong_together(first: Node, second: Node) -> bool:
+    """Whether two nodes with neighbouring keys are pieces of one thing, and not records numbered by chance."""
+    if first.kind != second.kind or first.origin.file != second.origin.file:
+        return False
+    if first.sequence is not None and second.sequence is not None:
+        return True
+    # The first turn of a session may have a date before the name that all of them have.
+    names = sorted((_DIGITS.sub("0", node.title).strip() for node in (first, second)), key=len)
+    return bool(names[0]) and names[1].endswith(names[0])
+
+
+def _pass_on(placed: Mapping[_Place, Candidate]) -> dict[int, float]:
+    """Return what each node receives from the pieces beside it, by id."""
+    received: dict[int, float] = {}
+    for place, candidate in placed.items():
+        for by, share in _SHARES:
+            beside = place.moved(by)
+            other = placed.get(beside) if beside is not None else None
+            if other is not None and _belong_together(candidate.node, other.node):
+                received[other.node.id] = (
+                    received.get(other.node.id, 0.0) + share * _relevance(candidate) ** _FOCUS
+                )
+    return received
+
+
+def _relevance(candidate: Candidate) -> float:
+    return candidate.parts.get("relevance", 0.0)
+
+
+def _with_received(candidate: Candidate, received: Mapping[int, float]) -> Candidate:
+    value = received.get(candidate.node.id)
+    if value is None:
+        return candidate
+    return replace(candidate, parts={**candidate.parts, SIGNAL: round(value, 6)})

@@ -1,0 +1,121 @@
+"""Neighbours: what stands beside a found piece comes too, in order, within the filter and the tenant."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from weft import Node, Weft
+from weft.model import Context, Filter
+
+QUESTION = "What does Maria say about the broken espresso machine?"
+ANSWER = "Ask Tomas, he has a spare gasket."
+
+TURNS = (
+    "Good morning everybody.",
+    "Shall we look at the plan for the garden?",
+    "Maria: the espresso machine is broken again, who can repair the espresso machine?",
+    ANSWER,
+    "Fine, I will call him in the afternoon.",
+    "And the roses?",
+)
+
+OpenWeft = Callable[..., Weft]
+
+
+@pytest.fixture
+def open_weft(tmp_path: Path) -> Iterator[OpenWeft]:
+    opened: list[Weft] = []
+
+    def open_with(*nodes: Node) -> Weft:
+        weft = Weft.open(tmp_path / str(len(opened)))
+        opened.append(weft)
+        # Other things, so that a chat is not all there is.
+        weft.put(
+            [
+                *nodes,
+                *(Node(f"n:note-{n}x", "note", title=f"Note {n}", text=f"Rain in May {n}.") for n in range(60)),
+            ]
+        )
+        return weft
+
+    yield open_with
+    for weft in opened:
+        weft.close()
+
+
+def chat(
+    name: str = "(session 1)", numbers: tuple[int, ...] = (1, 2, 3, 4, 5, 6), prefix: str = "log:chat:"
+) -> list[Node]:
+    return [
+        Node(f"{prefix}{number}", "message", title=name, text=text)
+        for number, text in zip(numbers, TURNS, strict=True)
+    ]
+
+
+def part(context: Context, key: str) -> float:
+    return next((entry.parts.get("neighbours", 0.0) for entry in context.ledger if entry.key == key), -1.0)
+
+
+def test_the_turn_after_the_one_found_is_printed(open_weft: OpenWeft) -> None:
+    context = open_weft(*chat()).context(QUESTION, max_tokens=300)
+    assert ANSWER in context.text
+    assert part(context, "log:chat:4") > part(context, "log:chat:2") > 0
+
+
+def test_turns_of_one_session_are_printed_in_their_order(open_weft: OpenWeft) -> None:
+    text = open_weft(*chat()).context(QUESTION, max_tokens=600).text
+    places = [text.find(turn) for turn in TURNS if turn in text]
+    assert len(places) > 2
+    assert places == sorted(places)
+
+
+def test_records_that_are_only_numbered_are_no_neighbours(open_weft: OpenWeft) -> None:
+    nodes = [
+        Node(f"log:{number}", "record", title=f"{text[:12]}", text=text)
+        for number, text in enumerate(TURNS, start=1)
+    ]
+    context = open_weft(*nodes).context(QUESTION, max_tokens=600)
+    assert all(part(context, entry.key) <= 0 for entry in context.ledger)
+
+
+def test_pieces_of_another_session_are_no_neighbours(open_weft: OpenWeft) -> None:
+    turns = chat()
+    other = [Node("log:chat:4", "message", title="Minutes of the board", text=ANSWER)]
+    context = open_weft(*turns[:3], *other).context(QUESTION, max_tokens=600)
+    assert part(context, "log:chat:4") <= 0
+
+
+def test_a_gap_in_the_numbers_ends_a_sequence(open_weft: OpenWeft) -> None:
+    context = open_weft(*chat(numbers=(1, 2, 3, 14, 15, 16))).context(QUESTION, max_tokens=600)
+    assert part(context, "log:chat:2") > 0
+    assert part(context, "log:chat:14") <= 0
+
+
+def test_numbers_written_with_zeros_are_followed(open_weft: OpenWeft) -> None:
+    nodes = [
+        Node(f"log:tale#{number:03d}", "scene", title=f"Scene {number}", text=text, sequence=number)
+        for number, text in enumerate(TURNS, start=8)
+    ]
+    assert part(open_weft(*nodes).context(QUESTION, max_tokens=600), "log:tale#011") > 0
+
+
+def test_the_filter_of_a_request_holds_for_neighbours(open_weft: OpenWeft) -> None:
+    nodes = [
+        Node(node.key, node.kind, title=node.title, text=node.text, tags=("kept",) if node.text != ANSWER else ())
+        for node in chat()
+    ]
+    context = open_weft(*nodes).context(QUESTION, max_tokens=600, filter=Filter(tags=("kept",)))
+    assert ANSWER not in context.text
+
+
+def test_neighbours_of_another_tenant_stay_there(open_weft: OpenWeft) -> None:
+    turns = chat()
+    answer = Node("log:chat:4", "message", title="(session 1)", text=ANSWER, tenant="other")
+    weft = open_weft(*turns[:3], answer)
+    assert ANSWER not in weft.context(QUESTION, max_tokens=600, tenants=["default"]).text
+
+
+def test_pages_do_not_depend_on_the_order_in_which_turns_were_stored(open_weft: OpenWeft) -> None:
+    first, second = open_weft(*chat()), open_weft(*reversed(chat()))
+    assert first.context(QUESTION, max_tokens=400).text == second.context(QUESTION, max_tokens=400).text
