@@ -46,9 +46,6 @@ SIGNALS: Final = (
 to another that leads to it, how relevant the pieces beside it in its sequence are, closeness, the weight of the
 last edge, freshness, the node's importance, a value looked up in `score.table`, whether the question names the
 node, how often a passage names the subject it is printed for, how much the question's shape wants the node, and
-to another that leads to it, how relevant the pieces beside it in its sequence are, closeness, the weight of the
-last edge, freshness, the node's importance, a value looked up in `score.table`, whether the question names the
-node, how often a passage names the subject it is printed for, how much the question's shape wants the node, and
 how much of the name of its file, if it is code, the question has."""
 
 BLOCKS: Final = (
