@@ -43,6 +43,8 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _WEB_ADDRESS: Final = re.compile(r"https?://\S+")
 _TITLE_HEADING: Final = re.compile(r"^# +(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _HEADING: Final = re.compile(r"^(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_COMMENTS: Final = (("<!--", "-->"), ("%%", "%%"))
+"""What opens and closes a comment, in HTML and in Obsidian."""
 _NOT_LINE_END: Final = re.compile(r"[^\n]")
 _FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _MAX_FRONT_MATTER_CHARACTERS: Final = 65_536
@@ -79,12 +81,13 @@ class Reference(Struct, frozen=True):
 def blank_code(text: str) -> str:
     """Return the text with code and comments replaced by blanks, every other character at its offset."""
     visible = _CODE.sub(_blank_match, text)
-    # Not by a regular expression: a text with many unclosed comments would take quadratic time.
-    start = visible.find("<!--")
-    while start >= 0 and (end := visible.find("-->", start)) >= 0:
-        end += len("-->")
-        visible = visible[:start] + _NOT_LINE_END.sub(" ", visible[start:end]) + visible[end:]
-        start = visible.find("<!--", end)
+    for opening, closing in _COMMENTS:
+        # Not by a regular expression: a text with many unclosed comments would take quadratic time.
+        start = visible.find(opening)
+        while start >= 0 and (end := visible.find(closing, start + len(opening))) >= 0:
+            end += len(closing)
+            visible = visible[:start] + _NOT_LINE_END.sub(" ", visible[start:end]) + visible[end:]
+            start = visible.find(opening, end)
     return visible
 
 

@@ -348,3 +348,25 @@ def test_a_long_chapter_comes_in_scenes_that_hold_its_text(tmp_path: Path) -> No
         assert node.sequence == 1
         assert node.origin.first_line is not None
         assert lines[node.origin.first_line - 1] == node.text.split("\n")[0]
+
+
+def test_comments_of_obsidian_hold_no_links_and_no_tags(tmp_path: Path) -> None:
+    text = "Seen %% [[Hidden]] #secret %% and [[Shown]] #open\n%%\n#over-lines\n%%\n100 %% of it"
+    source = vault(tmp_path, **{"A.md": text, "Hidden.md": "x", "Shown.md": "y"})
+    unit = read(source, "A.md")
+    assert [edge.target.rpartition(":")[2] for edge in unit.edges] == ["Shown.md"]
+    assert unit.nodes[0].tags == ("open",)
+
+
+def test_a_daily_note_is_dated_by_its_name_and_the_date_of_a_meeting_is_a_field(tmp_path: Path) -> None:
+    files = {"2026-04-02.md": "Pruned.", "2026_04_03.md": "Rained.", "M.md": "---\ndate: 2026-05-01\n---\nMet."}
+    source = vault(tmp_path, **files)
+    days = [read(source, name).nodes[0].created for name in files]
+    assert [f"{day:%Y-%m-%d}" if day else None for day in days] == ["2026-04-02", "2026-04-03", "2026-05-01"]
+    assert read(source, "M.md").nodes[0].fields["date"] == "2026-05-01"
+
+
+def test_the_name_of_a_heading_in_braces_is_no_tag(tmp_path: Path) -> None:
+    assert read(vault(tmp_path, **{"A.md": "# First steps { #first-steps }\n#real"}), "A.md").nodes[0].tags == (
+        "real",
+    )
