@@ -9,12 +9,13 @@ PEERS := .venv-evidence/installed
 WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help demo test test-backends check coverage format bench bench-evidence clean
+.PHONY: help demo test test-backends torture check coverage format bench bench-evidence clean
 
 help:
 	@echo "make demo    install into .venv, index the example worlds, print a page with its budget and sources"
 	@echo "make test    install the development tools and run every test (ARGS are passed to pytest)"
 	@echo "make test-backends   start every engine there is and try the contracts of stores and indexes on it"
+	@echo "make torture   kill, starve and damage a store for a minute or two, and count what is lost (ARGS are passed on)"
 	@echo "make check   ruff, ruff format, mypy --strict and the layer test"
 	@echo "make coverage   tests of the learning memory, at least 90 % of its lines"
 	@echo "make format  let ruff rewrite what it can"
@@ -30,6 +31,9 @@ test: $(TOOLS)
 
 test-backends: $(TOOLS)
 	$(BIN)/python -m pytest -n $(WORKERS) --backends -k "postgres or milvus" tests/contracts tests/integration $(ARGS)
+
+torture: $(TOOLS)
+	PYTHONPATH=src:tests $(BIN)/python -m torture $(ARGS)
 
 check: $(TOOLS)
 	$(BIN)/ruff check .
