@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 PACKAGE = "weft-context"
 PERMISSIVE = re.compile(
-    r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|Python-2\.0|Unlicense|Zlib|0BSD|CC0|HPND|MPL|Mozilla)\b",
+    r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|Unlicense|Zlib|0BSD|CC0|HPND|MPL|Mozilla)\b",
     re.IGNORECASE,
 )
 """Licences that ask for no more than a notice. MPL asks for changes to its own files, which nobody makes here."""
