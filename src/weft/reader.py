@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from weft.cache import LruCache
 from weft.embed import is_own_model, open_embedder
-from weft.errors import InvalidInput, StoreTimedOut, StoreUnreachable, UnknownName
+from weft.errors import InvalidInput, StoreCorrupt, StoreTimedOut, StoreUnreachable, UnknownName
 from weft.history import History
 from weft.indexing.freshness import REFRESH_SECONDS, Upkeep, mark_snapshot
 from weft.model import CONSISTENCIES, Context, Edge, Filter, Node, View
@@ -131,10 +131,20 @@ class Reader:
                 f"A story has no point {view.as_of}. Give the number of a chapter, such as 3; a prologue is 0."
             )
         fresh = self.upkeep.check(view.tenants)
-        # Searching and reading see one snapshot, whatever is written meanwhile.
-        with self._store_as_of(view) as (store, index, seen), store.snapshot(seen) as snapshot:
-            embedder, notes = self._usable_embedder(snapshot)
-            yield Reading(mark_snapshot(snapshot, fresh.marks), index, embedder, (*notes, *fresh.notes))
+        try:
+            # Searching and reading see one snapshot, whatever is written meanwhile.
+            with self._store_as_of(view) as (store, index, seen), store.snapshot(seen) as snapshot:
+                embedder, notes = self._usable_embedder(snapshot)
+                yield Reading(mark_snapshot(snapshot, fresh.marks), index, embedder, (*notes, *fresh.notes))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            # Values that make no sense may come from a damaged file, which then says so when it is asked.
+            damage = self.store.verify()
+            if not damage:
+                raise
+            raise StoreCorrupt(
+                f"The store is damaged ({damage[0]}). Restore a backup with `weft restore`, or save what can be "
+                "read with `weft doctor --repair`."
+            ) from error
 
     def _embedder_for(self, vectors: tuple[str, int] | None) -> Embedder | None:
         """Return the embedder that made the stored vectors, if it is in use or ships with Weft."""

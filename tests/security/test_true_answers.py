@@ -3,6 +3,7 @@
 import errno
 import random
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,20 @@ def test_a_damaged_store_is_unavailable_or_answers_and_never_breaks(store: Path,
         if done.status_code == 503:
             assert "weft doctor" in done.text or "weft restore" in done.text
     assert spoilt.http.get("/healthz").status_code == 200
+    spoilt.served.close()
+
+
+def test_values_that_make_no_sense_are_told_as_damage(store: Path) -> None:
+    connection = sqlite3.connect(store / "weft.sqlite")
+    connection.execute("UPDATE nodes SET kind_id = 999")
+    connection.commit()
+    connection.close()
+    spoilt = make_service(store)
+    done = spoilt.http.post(
+        "/api/context", json={"query": "refund", "tenant_ids": ["support"], "profile": "general"}
+    )
+    assert done.status_code == 503, done.text
+    assert "weft restore" in done.text
     spoilt.served.close()
 
 

@@ -199,7 +199,7 @@ def load_records(store: Path, tenants: Sequence[str]) -> list[TreeRecord]:
     for file in files:
         try:
             record = msgspec.json.decode(Path(file).read_bytes(), type=TreeRecord)
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
             continue
         if record.version == _VERSION and record.tenant in tenants:
             found.append(record)
