@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from weft.cache import LruCache
 from weft.embed import is_own_model, open_embedder
-from weft.errors import InvalidInput, StoreCorrupt, StoreTimedOut, StoreUnreachable, UnknownName
+from weft.errors import InvalidInput, StoreCorrupt, StoreTimedOut, StoreUnreachable, UnknownName, WeftError
 from weft.history import History
 from weft.indexing.freshness import REFRESH_SECONDS, Upkeep, mark_snapshot
 from weft.model import CONSISTENCIES, Context, Edge, Filter, Node, View
@@ -138,7 +138,8 @@ class Reader:
                 yield Reading(mark_snapshot(snapshot, fresh.marks), index, embedder, (*notes, *fresh.notes))
         except (KeyError, TypeError, ValueError, IndexError) as error:
             # Values that make no sense may come from a damaged file, which then says so when it is asked.
-            damage = self.store.verify()
+            # Our own errors, some of which are ValueErrors, say what is wrong: looking through the file costs seconds.
+            damage = () if isinstance(error, WeftError) else self.store.verify()
             if not damage:
                 raise
             raise StoreCorrupt(
