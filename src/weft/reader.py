@@ -162,6 +162,9 @@ class Reader:
 
         if not has_stories(self.store, view.tenants):
             return None
+        from weft.indexing.chapters import check_point
+
+        check_point(self.store, view.tenants, view.as_of)
         if self._views is None:
             from weft.indexing.views import Views
 

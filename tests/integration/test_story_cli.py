@@ -116,3 +116,25 @@ def test_a_story_without_one_type_says_so(cli: Cli, novel: list[str]) -> None:
 def test_files_cannot_be_read_as_anything_else(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Text.", encoding="utf-8")
     assert "Allowed: story, notes, auto" in cli("index", str(tmp_path / "a.txt"), "--as", "novel").err
+
+
+def test_indexing_says_which_chapters_it_understood_and_beyond_the_last_is_an_error(
+    cli: Cli, novel: list[str]
+) -> None:
+    listing = cli("story", "chapters", *novel)
+    assert "4 chapters" in listing.out
+    done = cli("context", "Who is Will Vane?", "--as-of", "9", *novel)
+    assert done.code == 2
+    assert "There is no chapter 9: the story has chapters up to 4" in done.err
+
+
+def test_chapters_in_doubt_refuse_a_point_until_they_are_accepted(cli: Cli, tmp_path: Path) -> None:
+    file, store = tmp_path / "tale.txt", ["--store", str(tmp_path / "doubt")]
+    file.write_text('"Well," said Ann Lee. It rained. Ann Lee came, and Ann Lee went.\n\n' * 40)
+    done = cli("index", str(file), "--as", "story", *store)
+    assert "in doubt" in done.err
+    refused = cli("entities", "list", "--as-of", "1", *store)
+    assert refused.code == 2 and "weft story chapters --accept tale" in refused.err
+    assert cli("story", "chapters", "--accept", "tale", *store).code == 0
+    assert cli("entities", "list", "--as-of", "1", *store).code == 0
+    assert cli("story", "chapters", "--accept", "nobody", *store).code == 2

@@ -104,7 +104,7 @@ DOORS = (by_command, by_service, by_tool, by_facade)
         {"preset": "relationships", "max_tokens": 900},
         {"preset": "quick", "max_tokens": 8000, "parameters": {"max_entities": 5}},
         {"parameters": {"max_entities": 1}, "max_tokens": 700, "as_of": 2},
-        {"max_tokens": 900, "as_of": 99},
+        {"max_tokens": 900, "as_of": 24},
     ],
 )
 def test_every_door_prints_the_same_page(cli: Cli, store: Path, given: dict[str, Any]) -> None:

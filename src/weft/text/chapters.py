@@ -12,6 +12,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from weft.text.headings import DIVISION, NAMED, Heading, clean_title, find_headings
+from weft.text.numerals import HAN_NUMBER, read_han, read_number_word
+
 SCENE_CHARACTERS: Final = 2_200
 """Characters of a scene after which it is split at the next paragraph: about 400 words, a readable passage."""
 _MAX_PARAGRAPH_CHARACTERS: Final = 3 * SCENE_CHARACTERS
@@ -22,9 +25,11 @@ _MIN_BODY_CHARACTERS: Final = 40
 """A heading with less behind it heads nothing: a line of a table of contents, or a division."""
 _MIN_FOREWORD_CHARACTERS: Final = 1_200
 """So much text before the first heading is an opening of the story and not a title page."""
+_MAX_CHAPTER_CHARACTERS: Final = 100_000
+_MAX_CHAPTER_RATIO: Final = 8
+"""A chapter longer than this, and so many times as long as the middle one, may hold headings that were missed."""
 _CONTENTS_HEADINGS: Final = 3
 """So many headings in a row with nothing between them are a table of contents."""
-_MAX_HEADING_CHARACTERS: Final = 90
 _MAX_TITLE_WORDS: Final = 2
 """A heading of more words has its title already; behind a shorter one, `Chapter 7`, it may be on the next line."""
 _MIN_SPEECHES: Final = 3
@@ -33,60 +38,21 @@ _LONG_TEXT_CHARACTERS: Final = 25_000
 _CHARACTERS_PER_SPEECH: Final = 4_000
 """A long text without chapters is a story if somebody speaks in it at least so often."""
 
-_CARDINALS: Final = """
-    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen twenty
-"""
-_ORDINALS: Final = """
-    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
-    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
-"""
-_TENS: Final = {
-    word: 10 * number
-    for number, word in enumerate(("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty"), start=2)
-}
-_NUMBER_WORDS: Final = {
-    word: number for row in (_CARDINALS, _ORDINALS) for number, word in enumerate(row.split(), start=1)
-} | _TENS
-_HAN_DIGITS: Final = {sign: value for value, sign in enumerate("〇一二三四五六七八九")} | {
-    "零": 0,
-    "两": 2,
-    "兩": 2,
-}
-_HAN_UNITS: Final = {"十": 10, "百": 100, "千": 1000}
-_HAN_NUMBER: Final = f"[{''.join([*_HAN_DIGITS, *_HAN_UNITS])}]{{1,8}}"
-"""The pattern of a number as Chinese and Japanese books write it."""
-_ROMAN: Final = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
-
-_NUMBER: Final = r"(?:\d{1,4}|[ivxlc]{1,9}|(?:the\s+)?[a-z]+(?:-[a-z]+)?)"
-
-_CHAPTER_HEADING: Final = re.compile(
-    rf"(?:chapter|chap\.|canto|stave|letter|adventure|kapitel|chapitre|cap[ií]tulo|capitolo|глава)\s+({_NUMBER})\b"
-    r"\s*[.:—–-]*\s*(.*)",
-    re.IGNORECASE,
-)
-_EASTERN_HEADING: Final = re.compile(
-    rf"[第제]\s*({_HAN_NUMBER}|\d{{1,4}})\s*[章回節节話话幕장화]\s*[.:：—–-]*\s*(.*)"
-)
-_NAMED_HEADING: Final = re.compile(
-    r"(prologue|epilogue|preface|foreword|introduction|interlude|afterword|conclusion)\s*[.:—–-]*\s*(.{0,60})",
-    re.IGNORECASE,
-)
-_DIVISION_HEADING: Final = re.compile(
-    rf"(?:book|part|volume|vol\.)\s+({_NUMBER})\b\s*[.:—–-]*\s*(.*)", re.IGNORECASE
-)
-_LONE_NUMBER: Final = re.compile(r"(\d{1,3}|[IVXLC]{1,8})\.?")
-_NUMBERED_HEADING: Final = re.compile(r"(\d{1,3}|[IVXLC]{1,8})[.:)]\s+(\S.{0,70})")
-_MARKDOWN_HEADING: Final = re.compile(r"#{1,3}\s+(\S.*)")
 _SPEECH: Final = re.compile(
-    r"[,.!?—-][\"”’'»]+\s+(?:\w+\s+){0,2}(?:said|asked|cried|replied|answered|whispered|shouted)\b"
+    r"[,.!?—-]?[\"”’'»“]+,?\s+(?:\w+\s+){0,2}(?:said|asked|cried|replied|answered|whispered|shouted|sagte|fragte|rief"
+    r"|antwortete|erwiderte|dit|demanda|répondit|cria|dijo|preguntó|respondió|disse|chiese|rispose|perguntou"
+    r"|respondeu|сказал|сказала|спросил|спросила|ответил|ответила)\b"
+    # A dash that opens a paragraph, and the brackets of Chinese and Japanese, are speech by themselves.
+    r"|^[ \t]*[—–―][ \t]*\w|「[^」\n]+」",
+    re.MULTILINE,
 )
 _LIBRARY_START: Final = re.compile(r"^\*\*\*\s*START OF TH.*$", re.MULTILINE)
 _LIBRARY_END: Final = re.compile(r"^(?:\*\*\*\s*END OF TH|End of (?:the )?Project Gutenberg).*$", re.MULTILINE)
-_LINE: Final = re.compile(r"^[^\n]*$", re.MULTILINE)
 _SCENE_BREAK: Final = re.compile(r"^[^\w\n]*[*#~=§⁂•·–—-][^\w\n]*$", re.MULTILINE)
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*\n\s*")
 _SENTENCE_END: Final = re.compile(r"\n|[.!?…]+[\"'”’»)\]]*\s|[。！？｡]+[」』”’）]*")
+_WRAPPED: Final = re.compile(r"(?<=[\w,;])[ \t]*\n(?=[ \t]*\w)((?:[^\n]{1,80}\n){1,4})[ \t]*\n")
+"""Up to four lines that follow a heading directly."""
 _SUBTITLE: Final = re.compile(r"\s*([^\n]{2,60})\n[ \t]*\n")
 
 Span = tuple[int, int]
@@ -100,24 +66,34 @@ class Chapter(Struct, frozen=True):
     start: int
     end: int
     has_heading: bool = True
-
-
-class _Heading(Struct, frozen=True):
-    start: int
-    end: int
-    title: str
-    number: int | None
-    shares_number: bool = False
-    """Whether it takes the number of the chapter before it, as an interlude does."""
+    division: str = ""
+    """The book, part or act to which it belongs."""
+    printed: int | None = None
+    """The number that the heading prints."""
 
 
 def find_chapters(text: str) -> tuple[Chapter, ...]:
     """Return the chapters of a book in order; a book without any comes in parts of about 3,000 words."""
     low, high = _find_book(text)
-    bodies = _with_bodies(text, _find_headings(text, low, high), low, high)
-    if not any(heading for heading, _ in bodies):
+    bodies = _with_bodies(text, find_headings(text, low, high), low, high)
+    if not any(body.heading for body in bodies):
         return _split_parts(text, low, high)
     return tuple(_number_chapters(text, bodies))
+
+
+def find_doubt(chapters: Sequence[Chapter]) -> str:
+    """Return why the chapters of a book may be wrong, or "" where nothing speaks against them."""
+    if not any(chapter.has_heading for chapter in chapters):
+        return "no headings were found, so the text was cut into parts of about 3,000 words"
+    for before, after in pairwise(chapter for chapter in chapters if chapter.printed is not None):
+        if after.printed not in (1, (before.printed or 0) + 1):
+            return f"behind {before.title!r} comes {after.title!r}"
+    lengths = sorted(chapter.end - chapter.start for chapter in chapters)
+    longest, middle = lengths[-1], lengths[len(lengths) // 2]
+    if len(lengths) > 2 and longest > max(_MAX_CHAPTER_CHARACTERS, _MAX_CHAPTER_RATIO * middle):
+        chapter = next(each for each in chapters if each.end - each.start == longest)
+        return f"{chapter.title!r} is far longer than the others, as if headings in it were missed"
+    return ""
 
 
 def has_chapters(text: str) -> bool:
@@ -146,11 +122,11 @@ def split_scenes(text: str, start: int, end: int) -> tuple[Span, ...]:
 
 def find_number(name: str) -> int | None:
     """Return the number in the name of a chapter's file: `07 The Ferry`, `chapter-seven`, `第七章`."""
-    if counted := re.search(f"第({_HAN_NUMBER})", name):
-        return _read_han(counted.group(1))
+    if counted := re.search(f"第({HAN_NUMBER})", name):
+        return read_han(counted.group(1))
     # Roman numerals are not tried here: `I` and `mix` are words in the names of files.
     for word in re.findall(r"\d+|[^\W\d_]+", name):
-        number = int(word) if word.isdigit() else _NUMBER_WORDS.get(word.lower())
+        number = int(word) if word.isdigit() else read_number_word(word)
         if number is not None:
             return number
     return None
@@ -213,127 +189,70 @@ def _find_book(text: str) -> Span:
     return low, end.start() if end and end.start() > low else len(text)
 
 
-def _find_headings(text: str, low: int, high: int) -> list[_Heading]:
-    """Return the headings by the plainest way in which this book has any."""
-    lines = list(_candidate_lines(text, low, high))
-    # Where chapters are called so, numbered lines are verses, lists or letters and no headings.
-    explicit = [heading for line in lines if (heading := _read_explicit(text, line))]
-    if explicit:
-        return explicit
-    # One numbered line may be part of a list; of the other ways one heading is enough.
-    for pattern, least in (
-        (_LONE_NUMBER, 1),
-        (_MARKDOWN_HEADING, 1),
-        (_NUMBERED_HEADING, 2),
-        (_DIVISION_HEADING, 1),
-    ):
-        found = [
-            _make_heading(pattern, text, line) for line in lines if pattern.fullmatch(text[line[0] : line[1]])
-        ]
-        if len(found) >= least:
-            return found
-    return []
+class _Body(Struct, frozen=True):
+    """A heading (none for an opening before the first one), the division it stands in, and the span behind it."""
+
+    heading: Heading | None
+    division: str
+    start: int
+    end: int
 
 
-def _candidate_lines(text: str, low: int, high: int) -> Iterator[Span]:
-    """Yield the short lines that stand after a blank one (if the book has any), without decoration."""
-    has_no_blank_lines, after_blank = text.find("\n\n", low, high) < 0, True
-    for match in _LINE.finditer(text, low, high):
-        line = match.group()
-        stripped = line.strip().strip("*_= ")
-        if stripped and after_blank and len(stripped) <= _MAX_HEADING_CHARACTERS:
-            start = match.start() + line.index(stripped)
-            yield start, start + len(stripped)
-        # `Book One` may stand directly above `Chapter 1`.
-        after_blank = (
-            has_no_blank_lines
-            or not line.strip()
-            or (after_blank and _DIVISION_HEADING.fullmatch(stripped.lstrip("# ")) is not None)
-        )
-
-
-def _read_explicit(text: str, line: Span) -> _Heading | None:
-    """Return the heading in a line that says `Chapter`, `Prologue`, `Book` or the like."""
-    start, end = line
-    written = text[start:end].lstrip("# ")
-    if match := _CHAPTER_HEADING.fullmatch(written) or _EASTERN_HEADING.fullmatch(written):
-        number = _read_number(match.group(1))
-        # A line that ends with such a mark is a sentence: `Chapter two of his life was over,`
-        if number is None or match.group(2)[-1:] in (*",;，；。",):
-            return None
-        return _Heading(start, end, _clean_title(written), number)
-    if (
-        (match := _NAMED_HEADING.fullmatch(written))
-        and written[0].isupper()
-        and match.group(2)[-1:] not in (".", ",")
-    ):
-        return _Heading(start, end, _clean_title(written), None, match.group(1).lower() == "interlude")
-    if (match := _DIVISION_HEADING.fullmatch(written)) and _read_number(match.group(1)) is not None:
-        return _Heading(start, end, _clean_title(written), None)
-    return None
-
-
-def _make_heading(pattern: re.Pattern[str], text: str, line: Span) -> _Heading:
-    """Make a heading of a line that a pattern matches; the first group is its number, except in Markdown."""
-    start, end = line
-    written = text[start:end]
-    match = pattern.fullmatch(written)
-    first = match.group(1) if match else written
-    number = _read_number(first) if pattern is not _MARKDOWN_HEADING else None
-    return _Heading(start, end, _clean_title(written.lstrip("# ")), number)
-
-
-def _clean_title(written: str) -> str:
-    """Return a heading in one line, without marks at its end; CHAPTER becomes Chapter, and XIV stays."""
-    plain = " ".join(written.split()).rstrip(".:—–- ")
-    first, _, rest = plain.partition(" ")
-    return f"{first.capitalize()} {rest}".strip() if first.isupper() and _read_number(first) is None else plain
-
-
-def _with_bodies(
-    text: str, headings: Sequence[_Heading], low: int, high: int
-) -> list[tuple[_Heading | None, Span]]:
+def _with_bodies(text: str, headings: Sequence[Heading], low: int, high: int) -> list[_Body]:
     """Return each heading with what stands behind it; those of a table of contents are left out."""
-    found: list[tuple[_Heading | None, Span]] = []
+    found: list[_Body] = []
     first = headings[0].start if headings else high
     if len(text[low:first].strip()) >= _MIN_FOREWORD_CHARACTERS:
-        found.append((None, (low, first)))
-    empty_in_a_row = 0
+        found.append(_Body(None, "", low, first))
+    empty_in_a_row, division = 0, ""
     for index, heading in enumerate(headings):
         end = headings[index + 1].start if index + 1 < len(headings) else high
         is_empty = len(text[heading.end : end].strip()) < _MIN_BODY_CHARACTERS
+        division = heading.title if heading.kind == DIVISION else division
         # The last line of a table of contents has the first pages behind it.
         if not is_empty and empty_in_a_row < _CONTENTS_HEADINGS:
-            found.append((heading, (heading.end, end)))
-        empty_in_a_row = empty_in_a_row + 1 if is_empty else 0
+            found.append(_Body(heading, division, heading.end, end))
+        # Divisions have nothing behind them but their first chapter.
+        empty_in_a_row = (empty_in_a_row + (heading.kind != DIVISION)) if is_empty else 0
     return found
 
 
-def _number_chapters(text: str, bodies: Sequence[tuple[_Heading | None, Span]]) -> Iterator[Chapter]:
+def _number_chapters(text: str, bodies: Sequence[_Body]) -> Iterator[Chapter]:
     """Yield the chapters with their printed numbers as long as these go up, else counted on."""
     last = 0
-    for index, (heading, (start, end)) in enumerate(bodies):
+    for index, body in enumerate(bodies):
+        heading = body.heading
         if heading is None:
-            yield Chapter(0, "Opening", *_inner_span(text, start, end), has_heading=False)
+            yield Chapter(0, "Opening", *_inner_span(text, body.start, body.end), has_heading=False)
             continue
-        if heading.number is not None:
+        if heading.number is not None and heading.kind != DIVISION:
             # Numbers that begin again, as in a second volume, are counted on: a sequence must never go back.
             last = heading.number if heading.number > last else last + 1
-        elif index > 0 and not heading.shares_number:
+        elif not heading.shares_number and (index > 0 or heading.kind != NAMED):
             last += 1
-        title, low = _read_subtitle(text, heading, start, end)
-        yield Chapter(last, title, *_inner_span(text, low, end))
+        title, low = _read_subtitle(text, heading, body.start, body.end)
+        span = _inner_span(text, low, body.end)
+        division = "" if heading.kind == DIVISION else body.division
+        yield Chapter(last, title, *span, division=division, printed=heading.number)
 
 
-def _read_subtitle(text: str, heading: _Heading, start: int, end: int) -> tuple[str, int]:
-    """Return the heading with the title on the line below it, if there is one, and where the text begins then."""
+def _read_subtitle(text: str, heading: Heading, start: int, end: int) -> tuple[str, int]:
+    """Return the heading with the title below it, if there is one, and where the text begins then."""
+    if wrapped := _WRAPPED.match(text, start, end):
+        # A heading that is longer than a line goes on until the next blank one.
+        joint = ", " if text[start - 1] == "," else " " if _has_title(heading) else ": "
+        return clean_title(f"{heading.title.rstrip(',')}{joint}{wrapped.group(1)}"), wrapped.end()
     match = _SUBTITLE.match(text, start, end)
-    if match is None or len(heading.title.split()) > _MAX_TITLE_WORDS:
+    if match is None or _has_title(heading):
         return heading.title, start
     line = match.group(1).strip().strip("*_")
     if not line or line[-1] in ".,;:!?\"”'’" or not line[0].isupper() or not line[0].isalpha():
         return heading.title, start
     return f"{heading.title}: {line}", match.end()
+
+
+def _has_title(heading: Heading) -> bool:
+    return len(heading.title.split()) > _MAX_TITLE_WORDS
 
 
 def _inner_span(text: str, start: int, end: int) -> Span:
@@ -346,36 +265,3 @@ def _split_parts(text: str, low: int, high: int) -> tuple[Chapter, ...]:
         Chapter(number, f"Part {number}", start, end, has_heading=False)
         for number, (start, end) in enumerate(_pack_paragraphs(text, low, high, _PART_CHARACTERS), start=1)
     )
-
-
-# --- numbers ---------------------------------------------------------------------------------------------
-
-
-def _read_number(written: str) -> int | None:
-    """Return the number that digits, Roman or Chinese numerals, or words tell."""
-    plain = written.lower().removeprefix("the ").strip()
-    if plain.isdigit():
-        return int(plain)
-    if plain in _NUMBER_WORDS:
-        return _NUMBER_WORDS[plain]
-    tens, _, unit = plain.partition("-")
-    if tens in _TENS and unit in _NUMBER_WORDS:
-        return _TENS[tens] + _NUMBER_WORDS[unit]
-    if re.fullmatch(_HAN_NUMBER, plain):
-        return _read_han(plain)
-    if plain and all(letter in _ROMAN for letter in plain):
-        values = [_ROMAN[letter] for letter in plain]
-        # A numeral before a larger one is subtracted: IV is four.
-        return sum(-here if here < after else here for here, after in pairwise([*values, 0]))
-    return None
-
-
-def _read_han(written: str) -> int:
-    """Return the value of a Chinese number: digits before a unit multiply it, and a bare unit counts once."""
-    total = digits = 0
-    for sign in written:
-        if sign in _HAN_DIGITS:
-            digits = 10 * digits + _HAN_DIGITS[sign]
-        else:
-            total, digits = total + (digits or 1) * _HAN_UNITS[sign], 0
-    return total + digits

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manuscripts import manuscript
-from weft.text.chapters import SCENE_CHARACTERS, find_chapters, find_number, has_chapters, is_story, split_scenes
+from weft.text.chapters import (
+    SCENE_CHARACTERS,
+    find_chapters,
+    find_doubt,
+    find_number,
+    has_chapters,
+    is_story,
+    split_scenes,
+)
 
 PROSE = "It rained all day on the harbour, and nobody came to the door until evening. " * 2
 
@@ -156,3 +164,56 @@ def test_anything_is_parted_into_pieces_that_do_not_overlap(text: str) -> None:
 @given(st.integers(min_value=1, max_value=4))
 def test_a_book_that_ends_earlier_is_parted_like_the_whole(length: int) -> None:
     assert find_chapters(manuscript())[: length - 1] == find_chapters(manuscript(length))[: length - 1]
+
+
+@pytest.mark.parametrize(
+    ("headings", "expected"),
+    [
+        (("BOOK I\n\nI", "II", "BOOK II\n\nI", "II"), [1, 2, 3, 4]),
+        (("Book I\n\nI.", "II.", "Book II\n\nIII."), [1, 2, 3]),
+        (("PART ONE\n\nChapter 1", "Chapter 2", "PART TWO\n\nChapter 1"), [1, 2, 3]),
+        (("CHAPTER\n\nONE", "CHAPTER\n\nTWO"), [1, 2]),
+        (("CHAPTER\nI", "CHAPTER\nII"), [1, 2]),
+        (("Erstes Kapitel", "Zweites Kapitel"), [1, 2]),
+        (("Kapitel eins", "Kapitel zwei", "Kapitel einundzwanzig"), [1, 2, 21]),
+        (("CHAPITRE PREMIER", "Chapitre deux", "Chapitre III"), [1, 2, 3]),
+        (("Capítulo primero", "Capítulo segundo"), [1, 2]),
+        (("Capitolo primo", "Capitolo secondo"), [1, 2]),
+        (("Глава первая", "Глава вторая", "ГЛАВА III"), [1, 2, 3]),
+        (("ACT I\n\nSCENE I. A street.", "SCENE II. A house.", "ACT II\n\nSCENE I. A wood."), [1, 2, 3]),
+        (("ACT I", "ACT II", "ACT III"), [1, 2, 3]),
+        (("One", "Two", "Three"), [1, 2, 3]),
+        (("First Chapter", "Second Chapter"), [1, 2]),
+        (("I — The Ferry", "II — The Inn"), [1, 2]),
+        (("Ch. 1", "Ch. 2"), [1, 2]),
+        (("[Chapter 1]", "[Chapter 2]"), [1, 2]),
+        (("Chapter Ninety-Nine", "Chapter One Hundred", "Chapter One Hundred and One"), [99, 100, 101]),
+        (("Book One, Chapter One", "Book One, Chapter Two", "Book Two, Chapter One"), [1, 2, 3]),
+        (("# The Ferry", "# The Inn"), [1, 2]),
+        (("# " + "A very long heading that tells of all who drove out to see a view " * 3, "# Home"), [1, 2]),
+        (("Chapter I: The Reverend Arthur,\nMr. Emerson and others\nDrive Out", "Chapter II: Home"), [1, 2]),
+    ],
+)
+def test_every_common_scheme_of_headings_is_understood(headings: tuple[str, ...], expected: list[int]) -> None:
+    text = "\n\n".join(f"{heading}\n\n{PROSE}" for heading in headings)
+    assert numbers(text) == expected
+    assert all(text[chapter.start : chapter.end] == PROSE.strip() for chapter in find_chapters(text))
+
+
+def test_chapters_know_their_book_and_the_sentence_about_a_chapter_is_none() -> None:
+    text = f"BOOK I\n\nI\n\n{PROSE}\n\nChapter two was found, and she read it.\n\nBOOK II\n\nI\n\n{PROSE}"
+    assert [(each.title, each.division) for each in find_chapters(text)] == [("I", "Book I"), ("I", "Book II")]
+
+
+@pytest.mark.parametrize(
+    ("text", "doubt"),
+    [
+        (PROSE, "no headings were found"),
+        (f"Chapter 1\n\n{PROSE}\n\nChapter 3\n\n{PROSE}", "behind 'Chapter 1' comes 'Chapter 3'"),
+        (f"Chapter 1\n\n{PROSE}\n\nChapter 2\n\n{PROSE}\n\nChapter 3\n\n{PROSE * 900}", "far longer"),
+        (f"Chapter 1\n\n{PROSE}\n\nChapter 2\n\n{PROSE}", ""),
+    ],
+)
+def test_chapters_that_may_be_wrong_are_in_doubt(text: str, doubt: str) -> None:
+    found = find_doubt(find_chapters(text))
+    assert doubt in found and bool(found) is bool(doubt)

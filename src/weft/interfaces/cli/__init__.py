@@ -54,6 +54,7 @@ COMMANDS: Final = {
     "serve": "serve",
     "keys": "keys",
     "entities": "entities",
+    "story": "story",
     "share": "serve",
     "link": "serve",
     "mcp": "mcp",
@@ -64,7 +65,7 @@ COMMANDS: Final = {
     "demo": "demo",
 }
 """The module of each command, in the order of `weft --help`; `version`, the last one, is in this module."""
-_GROUPS: Final = ("jobs", "profile", "lens", "keys", "tenants", "experience", "entities")
+_GROUPS: Final = ("jobs", "profile", "lens", "keys", "tenants", "experience", "entities", "story")
 """Commands that hold others: their modules have `make_jobs_group` and so on instead of a function of the
 command's name."""
 _FUNCTION_NAMES: Final = {"eval": "evaluate"}

@@ -78,6 +78,8 @@ def index(
             output.write_json({"store": weft.location, **output.as_dict(report)}, indented=not watch)
         else:
             _write_report(report, weft.location)
+            if report.entities:
+                _write_chapters(weft, report.sources, clean(tenant))
         return report
 
     with config.open_weft(store, embedder=embedder, create=True) as weft:
@@ -122,6 +124,20 @@ def _write_report(report: "Report", location: str) -> None:
     if report.problems:
         output.write_note(f"{output.count_noun(len(report.problems), 'problem')}; the rest was indexed:")
         output.write_problem_notes([(problem.where, problem.reason) for problem in report.problems])
+
+
+def _write_chapters(weft: "Weft", sources: "Sequence[str]", tenant: str) -> None:
+    """Say which chapters were understood, and where they are in doubt."""
+    from weft.indexing.chapters import read_books
+
+    for book in read_books(weft.store, (tenant,)):
+        if book.source in sources:
+            output.write(f"{book.source}: {book.summary}.")
+            if book.doubt and not book.is_accepted:
+                output.write_note(
+                    f"The chapters are in doubt: {book.doubt}. --as-of is refused until "
+                    f"`weft story chapters --accept {book.source}`; `weft story chapters` lists them."
+                )
 
 
 def _plural(kind: str) -> str:

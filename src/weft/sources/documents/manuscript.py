@@ -1,20 +1,20 @@
 """Read books (plain text, Markdown, EPUB, Word) as chapters and scenes; an EPUB that is no story is one note."""
 
 import re
-import zipfile
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from html.parser import HTMLParser
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Final
-from urllib.parse import unquote
-from xml.etree import ElementTree
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.errors import SourceError
 from weft.model import Edge, Node, Origin
 from weft.ports import Problem, Unit
+from weft.sources.documents.marked_text import MARKED_SUFFIXES, SCRIVENER, read_marked, read_scrivener
+from weft.sources.documents.packed_books import PACKED_SUFFIXES, read_packed
 from weft.sources.files import (
     MAX_TEXT_CHARACTERS,
     NOTES,
@@ -26,28 +26,34 @@ from weft.sources.files import (
     read_bytes,
 )
 from weft.sources.walk_files import File
-from weft.text.chapters import Chapter, find_chapters, find_number, has_chapters, is_story, split_scenes
+from weft.text.chapters import (
+    Chapter,
+    find_chapters,
+    find_doubt,
+    find_number,
+    has_chapters,
+    is_story,
+    split_scenes,
+)
 
 _MAX_FILE_BYTES: Final = 64_000_000
 """The largest text file that is read as a book: some ten times the longest novels."""
-_EPUB: Final = ".epub"
-_EBOOKS: Final = frozenset({_EPUB, ".docx"})
+_BOOKS: Final = frozenset({".epub", ".fountain", ".odt", ".rtf", SCRIVENER})
+"""Formats that no other reader takes, so that they are read whether they are stories or not."""
 _MARKDOWN: Final = frozenset({".md", ".markdown"})
-_MAX_UNPACKED_BYTES: Final = 200_000_000
-"""A book that unpacks to more would fill the memory; zip bombs unpack to a thousand times their size."""
-_WORD_NAMESPACE: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_EBOOK_BLOCKS: Final = frozenset(
-    {"p", "div", "li", "blockquote", "section", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
+_CHAPTER_NAME: Final = re.compile(
+    r"(?:chapter|chap|ch|kapitel|chapitre|cap[ií]tulo|capitolo|глава)[\s._-]*(?:\d+|[ivxlc]+\b|one|two|three|four|five|six"
+    r"|seven|eight|nine|ten)|第.{1,6}[章回話话]",
+    re.IGNORECASE,
 )
-_EBOOK_HEADINGS: Final = frozenset({"h1", "h2", "h3"})
-_EBOOK_HIDDEN: Final = frozenset({"script", "style", "head", "nav"})
-"""Elements of an EPUB's documents that hold no words of the book."""
+"""Names of files that hold one chapter each."""
+_UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Manuscript:
     """The manuscripts of one source, one unit a file; in a story, chapter numbers run on from file to file."""
 
-    suffixes = frozenset({".txt", ".text"}) | _EBOOKS | _MARKDOWN
+    suffixes = frozenset({".txt", ".text"}) | PACKED_SUFFIXES | MARKED_SUFFIXES | _MARKDOWN | {SCRIVENER}
 
     def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
@@ -57,10 +63,13 @@ class Manuscript:
     def takes(self, file: File) -> bool:
         """Take every EPUB, a text or Word file that is a story, and a Markdown file of several chapters."""
         suffix = PurePosixPath(file.name).suffix.lower()
-        if suffix == _EPUB:
-            return True
+        if suffix in _BOOKS:
+            # The texts of a Scrivener project are read through the file that lists them.
+            return ".scriv/" not in file.name or suffix == SCRIVENER
         if self.settings.reading == NOTES:
             return False
+        if _is_chapter_name(file) and (suffix not in _MARKDOWN or _is_plain_prose(_text_or_empty(file))):
+            return True
         if suffix in _MARKDOWN:
             # In a folder of notes a Markdown file is a note, unless the user says otherwise.
             is_requested = file.explicit or self.settings.reading == STORY
@@ -72,8 +81,9 @@ class Manuscript:
         self._files = {file.name: file for file in files}
         self._chapters_before = dict.fromkeys(self._files, 0)
         # Only then do numbers run on; otherwise each file is a book, and need not be read for its stamp.
-        if self.settings.reading == STORY and len(files) > 1:
-            self._count_chapters(files)
+        in_one_story = files if self.settings.reading == STORY else list(filter(_is_chapter_name, files))
+        if len(in_one_story) > 1:
+            self._count_chapters(sorted(in_one_story, key=_chapter_order))
         for file in files:
             yield file.name, self._stamp(file)
 
@@ -95,7 +105,8 @@ class Manuscript:
             text, problems = _read_text(file)
         except SourceError as error:
             return Unit(unit, self._stamp(file), problems=(Problem(unit, str(error)),))
-        if self.settings.reading == STORY or (self.settings.reading != NOTES and is_story(text)):
+        is_one = self.settings.reading == STORY or _is_chapter_name(file)
+        if is_one or (self.settings.reading != NOTES and is_story(text)):
             nodes, edges = self._story_nodes(file, text)
             return Unit(unit, self._stamp(file), nodes, edges, problems)
         if len(text) > MAX_TEXT_CHARACTERS:
@@ -121,9 +132,7 @@ class Manuscript:
             return self._single_chapter(file, text)
         # A file that goes on counting where the one before it ended keeps its numbers.
         shift = before if found and found[0].number <= before else 0
-        return tuple(
-            Chapter(chapter.number + shift, chapter.title, chapter.start, chapter.end) for chapter in found
-        )
+        return tuple(replace(chapter, number=chapter.number + shift) for chapter in found)
 
     def _single_chapter(self, file: File, text: str) -> tuple[Chapter, ...]:
         """Return a file without headings as one chapter, with the number in its name or the next one."""
@@ -138,14 +147,18 @@ class Manuscript:
         nodes: list[Node] = []
         edges: list[Edge] = []
         lines = _LineIndex(file, text)
-        for index, chapter in enumerate(self._chapters(file, text), start=1):
+        chapters = self._chapters(file, text)
+        doubt = find_doubt(chapters)
+        for index, chapter in enumerate(chapters, start=1):
             key = f"{self.settings.source}:{file.name}#{index:03d}"
             spans = split_scenes(text, chapter.start, chapter.end)
             has_scenes = len(spans) > 1
             # The text of a chapter with scenes is that of its scenes; to hold it twice would print it twice.
             own_end = chapter.start if has_scenes else chapter.end
             own_text = _Stretch(lines, chapter.start, own_end, chapter.number)
-            nodes.append(self._node(key, "chapter", chapter.title, own_text))
+            told = {"division": chapter.division, "chapters_in_doubt": doubt}
+            fields = {name: value for name, value in told.items() if value}
+            nodes.append(self._node(key, "chapter", chapter.title, own_text, fields))
             for number, span in enumerate(spans if has_scenes else (), start=1):
                 scene_key = f"{key}.{number:02d}"
                 title = f"Ch. {chapter.number}, scene {number}"
@@ -153,7 +166,9 @@ class Manuscript:
                 edges.append(Edge(key, scene_key, "contains", tenant=self.settings.tenant))
         return tuple(nodes), tuple(edges)
 
-    def _node(self, key: str, kind: str, title: str, stretch: "_Stretch") -> Node:
+    def _node(
+        self, key: str, kind: str, title: str, stretch: "_Stretch", fields: Mapping[str, str] | None = None
+    ) -> Node:
         return Node(
             key=key,
             kind=kind,
@@ -162,6 +177,7 @@ class Manuscript:
             text=stretch.index.text[stretch.start : stretch.end],
             origin=Origin(self.settings.source, stretch.index.file.name, *stretch.lines()),
             sequence=stretch.number,
+            fields=fields or {},
         )
 
 
@@ -192,19 +208,53 @@ class _Stretch(Struct, frozen=True):
         return self.index.line(self.start), self.index.line(self.end)
 
 
+def _is_chapter_name(file: File) -> bool:
+    """Return whether a file's name says that it is a chapter: `Chapter 1`, `kapitel-02`."""
+    return _CHAPTER_NAME.match(PurePosixPath(file.name).stem) is not None
+
+
+def _chapter_order(file: File) -> tuple[bool, str, int, str]:
+    """Order files by the numbers in their names, so that chapter 10 comes after chapter 9."""
+    path = PurePosixPath(file.name)
+    number = find_number(path.stem)
+    return number is None, path.parent.as_posix(), number or 0, file.name
+
+
+def _is_plain_prose(text: str) -> bool:
+    """Return whether a Markdown file is no note of a vault: it has neither front matter nor wikilinks."""
+    return not text.startswith("---") and "[[" not in text
+
+
 def _has_lines(file: File) -> bool:
-    return PurePosixPath(file.name).suffix.lower() not in _EBOOKS
+    return PurePosixPath(file.name).suffix.lower() not in PACKED_SUFFIXES | {".rtf", SCRIVENER}
 
 
 def _read_text(file: File) -> tuple[str, tuple[Problem, ...]]:
     """Return the text of a file, whatever its format, with problems; raise SourceError if it cannot be read."""
-    if not _has_lines(file):
-        return clean(_ebook_text(file)), ()
-    content, problem = read_bytes(file, _MAX_FILE_BYTES)
+    suffix = PurePosixPath(file.name).suffix.lower()
+    if suffix in PACKED_SUFFIXES:
+        return clean(read_packed(file)), ()
+    if suffix == SCRIVENER:
+        return clean(read_scrivener(file.path)), ()
+    content, problem = read_bytes(file, _MAX_FILE_BYTES, binary=True)
     if problem is not None:
         raise SourceError(problem.reason)
-    text, problems = decode(content, file.name)
-    return clean(text), problems
+    text, problems = _decode(content, file.name)
+    return clean(read_marked(text, suffix)), problems
+
+
+def _decode(content: bytes, name: str) -> tuple[str, tuple[Problem, ...]]:
+    """Return the text of a manuscript in UTF-8, UTF-16 or Windows-1252, in which older programs still write."""
+    if content.startswith(_UTF_16_MARKS):
+        return content.decode("utf-16", "replace"), ()
+    if b"\0" in content:
+        raise SourceError(f"{name} is no text: it has zero bytes.")
+    text, problems = decode(content, name)
+    if problems:
+        # Five bytes mean nothing in Windows-1252; a file with one of them is broken UTF-8.
+        with suppress(UnicodeDecodeError):
+            return content.decode("windows-1252"), ()
+    return text, problems
 
 
 def _text_or_empty(file: File) -> str:
@@ -213,91 +263,3 @@ def _text_or_empty(file: File) -> str:
         return _read_text(file)[0]
     except (OSError, SourceError):
         return ""
-
-
-# --- EPUB and Word: their text, with headings marked as in Markdown ----------------------------------------
-
-
-def _ebook_text(file: File) -> str:
-    """Return the text of an EPUB or a Word file by its suffix; raise SourceError when it is damaged."""
-    try:
-        with zipfile.ZipFile(file.path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > _MAX_UNPACKED_BYTES:
-                raise SourceError(f"{file.name} unpacks to more than {_MAX_UNPACKED_BYTES:,} bytes. Split it.")
-            parts = _word_paragraphs(archive) if file.name.lower().endswith(".docx") else _epub_pages(archive)
-            return "\n\n".join(part for part in parts if part) + "\n"
-    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, UnicodeDecodeError, RuntimeError) as error:
-        raise SourceError(
-            f"{file.name} is damaged or protected ({error}). Open it in its own program and save it again."
-        ) from error
-
-
-def _word_paragraphs(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Iterate over the paragraphs of a Word document."""
-    body = ElementTree.fromstring(archive.read("word/document.xml"))
-    for paragraph in body.iter(f"{_WORD_NAMESPACE}p"):
-        text = "".join(_word_run(element) for element in paragraph.iter()).strip()
-        style = paragraph.find(f"{_WORD_NAMESPACE}pPr/{_WORD_NAMESPACE}pStyle")
-        # The id of the style, such as `Heading1`; the name that people see is in another file of the archive.
-        style_name = (style.get(f"{_WORD_NAMESPACE}val") or "").lower() if style is not None else ""
-        yield f"# {text}" if text and style_name.startswith(("heading", "title")) else text
-
-
-def _word_run(element: ElementTree.Element) -> str:
-    if element.tag == f"{_WORD_NAMESPACE}t":
-        return element.text or ""
-    return {f"{_WORD_NAMESPACE}tab": " ", f"{_WORD_NAMESPACE}br": "\n"}.get(element.tag, "")
-
-
-def _epub_pages(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Iterate over the texts of an EPUB's documents in reading order."""
-    # The container names the package file, its manifest the documents, and its spine their order.
-    container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
-    package = next(
-        element.get("full-path") or "" for element in container.iter() if element.tag.endswith("}rootfile")
-    )
-    contents = ElementTree.fromstring(archive.read(package))
-    hrefs = {item.get("id"): item.get("href") or "" for item in contents.iter() if item.tag.endswith("}item")}
-    folder = PurePosixPath(package).parent
-    for item_id in (item.get("idref") for item in contents.iter() if item.tag.endswith("}itemref")):
-        name = (folder / unquote(hrefs.get(item_id, ""))).as_posix()
-        if item_id in hrefs and name in archive.namelist():
-            page = _EpubPage()
-            page.feed(archive.read(name).decode("utf-8", "replace"))
-            yield page.text()
-
-
-class _EpubPage(HTMLParser):
-    """A parser that reads one document of an EPUB into paragraphs."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self._paragraphs: list[str] = [""]
-        self._skipped_depth = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._skipped_depth += tag in _EBOOK_HIDDEN
-        if tag in _EBOOK_BLOCKS:
-            self._paragraphs.append("# " if tag in _EBOOK_HEADINGS else "")
-        elif tag == "br":
-            # A heading must stay on one line to be found as one.
-            self._paragraphs[-1] += " " if self._paragraphs[-1].startswith("# ") else "\n"
-        elif tag == "hr":
-            # A rule is how EPUBs part scenes.
-            self._paragraphs += ["* * *", ""]
-
-    def handle_endtag(self, tag: str) -> None:
-        self._skipped_depth -= tag in _EBOOK_HIDDEN and self._skipped_depth > 0
-        if tag in _EBOOK_BLOCKS:
-            self._paragraphs.append("")
-
-    def handle_data(self, data: str) -> None:
-        # White space between elements is dropped; inside words of a sentence it is part of the data's ends.
-        if not self._skipped_depth and data.strip():
-            words = " ".join(data.split())
-            self._paragraphs[-1] += " " * data[0].isspace() + words + " " * data[-1].isspace()
-
-    def text(self) -> str:
-        """Return the paragraphs, separated by blank lines."""
-        stripped = (paragraph.strip() for paragraph in self._paragraphs)
-        return "\n\n".join(paragraph for paragraph in stripped if paragraph and paragraph != "#")

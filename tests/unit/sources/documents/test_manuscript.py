@@ -1,6 +1,7 @@
 """Books in several formats as chapters and scenes, and texts that are no books."""
 
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,89 @@ def test_a_markdown_file_with_chapters_is_a_book_and_one_without_a_note(tmp_path
     note.write_text("# Ferries\n\nThey run late.", encoding="utf-8")
     assert [node.sequence for node in read(book)[0] if node.kind == "chapter"] == [1, 2, 3, 4]
     assert [node.kind for node in read(note)[0]] == ["note"]
+
+
+@pytest.mark.parametrize("name", ["Chapter {}.txt", "Chapter {}.md", "kapitel-{}.txt"])
+def test_files_that_are_named_as_chapters_are_one_story(tmp_path: Path, name: str) -> None:
+    for number in (1, 2, 10):
+        (tmp_path / name.format(number)).write_text(
+            "Ann waited for the ferry, and it came late.", encoding="utf-8"
+        )
+    found = read(tmp_path)[0]
+    assert sorted((node.kind, node.sequence) for node in found) == [
+        ("chapter", 1),
+        ("chapter", 2),
+        ("chapter", 10),
+    ]
+
+
+def test_a_note_of_a_vault_that_is_named_as_a_chapter_stays_a_note(tmp_path: Path) -> None:
+    (tmp_path / "Chapter 1.md").write_text("Ann meets [[Bram]] at the ferry.", encoding="utf-8")
+    assert [node.kind for node in read(tmp_path)[0]] == ["note"]
+
+
+@pytest.mark.parametrize("encoding", ["windows-1252", "utf-16"])
+def test_older_encodings_of_manuscripts_are_read(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "book.txt"
+    file.write_bytes(manuscript().replace("ferry", "caf\u00e9").encode(encoding, "replace"))
+    nodes, problems = read(file)
+    assert not problems
+    assert "caf\u00e9" in prose(nodes) and {node.kind for node in nodes} >= {"chapter"}
+
+
+def rtf(place: Path) -> None:
+    parts = (
+        f"\\pard\\outlinelevel0 {title}\\par\n\\pard {' '.join(text.split())}\\par\n"
+        for title, text in zip(TITLES, CHAPTERS, strict=True)
+    )
+    head = "{\\rtf1\\ansi{\\fonttbl{\\f0 Times;}}{\\*\\generator Pen;}\n"
+    place.write_text(head + "".join(parts) + "}", encoding="cp1252", errors="replace")
+
+
+def odt(place: Path) -> None:
+    name = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+    parts = (
+        f"<t:h>{title}</t:h>" + "".join(f"<t:p>{piece}</t:p>" for piece in text.split("\n\n"))
+        for title, text in zip(TITLES, CHAPTERS, strict=True)
+    )
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("content.xml", f'<d xmlns:t="{name}">{"".join(parts)}</d>')
+
+
+def scrivener(place: Path) -> None:
+    items = []
+    for number, (title, text) in enumerate(zip(TITLES, CHAPTERS, strict=True)):
+        folder = place.parent / "Files" / "Data" / str(number)
+        folder.mkdir(parents=True)
+        body = " ".join(text.split())
+        (folder / "content.rtf").write_text(f"{{\\rtf1 {body}\\par}}", encoding="cp1252", errors="replace")
+        items.append(f'<BinderItem UUID="{number}" Type="Text"><Title>{title}</Title></BinderItem>')
+    binder = f'<BinderItem Type="DraftFolder"><Children>{"".join(items)}</Children></BinderItem>'
+    place.write_text(f"<P><Binder>{binder}</Binder></P>", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "make"), [("book.rtf", rtf), ("book.odt", odt), ("Book.scriv/Book.scrivx", scrivener)]
+)
+def test_what_writing_programs_save_is_read(tmp_path: Path, name: str, make: Callable[[Path], None]) -> None:
+    place = tmp_path / name
+    place.parent.mkdir(exist_ok=True)
+    make(place)
+    nodes, problems = read(tmp_path)
+    assert not problems
+    assert [node.sequence for node in nodes if node.kind == "chapter"] == [1, 2, 3, 4]
+    assert " ".join(CHAPTERS[0].split())[:200] in prose(nodes)
+
+
+def test_a_screenplay_has_its_scenes(tmp_path: Path) -> None:
+    (tmp_path / "play.fountain").write_text(
+        "Title: The Ferry\nAuthor: A. B.\n\nINT. FERRY - DAY\n\nANN\nWe are late. It rains and it rains, "
+        "and nobody comes.\n\n[[a note]]\n\nEXT. QUAY - NIGHT\n\nBRAM\nYou are here at last. I waited for hours.\n",
+        encoding="utf-8",
+    )
+    nodes = read(tmp_path, "story")[0]
+    assert [node.title for node in nodes] == ["Int. FERRY - DAY", "Ext. QUAY - NIGHT"]
+    assert "a note" not in prose(nodes)
 
 
 def epub(place: Path) -> None:

@@ -1,0 +1,87 @@
+"""Tell which chapters the stories of a store have, and refuse pages as of points that cannot be relied on.
+
+A page as of a chapter must not tell what comes later. So a book whose chapters are in doubt (no headings, a number
+left out) gives no such page until somebody has looked at its chapters and accepted them.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Final
+
+from msgspec import Struct
+
+from weft.errors import InvalidInput, UnknownName
+from weft.model import Filter, Node, View
+from weft.ports import Changes, Store
+
+DOUBT_FIELD: Final = "chapters_in_doubt"
+"""The field of a chapter whose book's chapters are in doubt, with the reason."""
+_ACCEPTED_SOURCE: Final = ":chapters"
+"""The source under whose units accepted books are kept: no real source has this name."""
+_ACCEPTED: Final = "accepted"
+
+
+class Book(Struct, frozen=True):
+    """The chapters of one source in order, the reason to doubt them, and whether somebody accepted them."""
+
+    source: str
+    tenant: str
+    chapters: tuple[Node, ...]
+    doubt: str
+    is_accepted: bool
+
+    @property
+    def summary(self) -> str:
+        """The chapters in one line: 34 chapters, I to XXXIV, in 2 books."""
+        count = len(self.chapters)
+        text = f"{count} chapter{'s' * (count != 1)}"
+        if count > 1:
+            text += f", {self.chapters[0].title} to {self.chapters[-1].title}"
+        numbers = [chapter.sequence for chapter in self.chapters if chapter.sequence is not None]
+        if numbers:
+            text += f" (as of {min(numbers)} to {max(numbers)})"
+        divisions = dict.fromkeys(str(chapter.fields.get("division") or "") for chapter in self.chapters)
+        parts = len([division for division in divisions if division])
+        return f"{text}, in {parts} divisions" if parts > 1 else text
+
+
+def read_books(store: Store, tenants: Iterable[str]) -> tuple[Book, ...]:
+    """Return the books of some tenants with their chapters, by source."""
+    books = []
+    for tenant in tenants:
+        accepted = store.units(tenant, _ACCEPTED_SOURCE)
+        with store.snapshot(View((tenant,))) as snapshot:
+            ids = snapshot.matching_ids(Filter(kinds=("chapter",))).tolist()
+            nodes = [row.node for row in snapshot.nodes(ids).values()]
+        nodes.sort(key=lambda node: (node.origin.source, node.sequence is None, node.sequence or 0, node.key))
+        for source, chapters in groupby(nodes, key=lambda node: node.origin.source):
+            held = tuple(chapters)
+            doubts = (str(node.fields[DOUBT_FIELD]) for node in held if node.fields.get(DOUBT_FIELD))
+            books.append(Book(source, tenant, held, next(doubts, ""), source in accepted))
+    return tuple(books)
+
+
+def check_point(store: Store, tenants: Sequence[str], as_of: int) -> None:
+    """Raise InvalidInput where no page can be made as of a chapter: none has that number, or they are in doubt."""
+    books = [book for book in read_books(store, tenants) if book.chapters]
+    last = max((node.sequence or 0 for book in books for node in book.chapters), default=as_of)
+    if as_of > last:
+        raise InvalidInput(
+            f"There is no chapter {as_of}: the story has chapters up to {last}. Give 0 to {last}; "
+            f"`weft story chapters` lists them."
+        )
+    for book in books:
+        if book.doubt and not book.is_accepted:
+            raise InvalidInput(
+                f"The chapters of {book.source} are in doubt: {book.doubt}. A page as of chapter {as_of} might "
+                f"tell what comes later. `weft story chapters` lists them; "
+                f"`weft story chapters --accept {book.source}` says that they are right."
+            )
+
+
+def accept_chapters(store: Store, tenant: str, source: str, *, is_right: bool = True) -> None:
+    """Remember that the chapters of a source are right, or forget it."""
+    known = {book.source for book in read_books(store, (tenant,))}
+    if source not in known:
+        raise UnknownName("story", source, known)
+    store.write(Changes(units=((tenant, _ACCEPTED_SOURCE, source, _ACCEPTED if is_right else ""),)))

@@ -1,0 +1,251 @@
+"""Find the headings of chapters in a book, whatever way they are written.
+
+Every short line after a blank one is read once: as a chapter (`Chapter 7`, `Erstes Kapitel`, `第七章`), a division
+that holds chapters (`Book I`, `Act II`), a named piece (`Prologue`), a lone number, a numbered title or a Markdown
+heading. The plainest kind that the book has gives its chapters.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from weft.text.numerals import HAN_NUMBER, read_number, read_number_word
+
+_MAX_HEADING_CHARACTERS: Final = 90
+_MAX_MARKED_CHARACTERS: Final = 400
+"""A heading that the file itself marks, or that says it is a chapter, may be a long sentence."""
+_MAX_NUMBER_WORDS: Final = 5
+"""`one hundred and twenty one` has no more words."""
+
+_CHAPTER_WORDS: Final = (
+    r"chapter|chap\.?|ch\.|canto|stave|letter|adventure|kapitel|kap\.|chapitre|chap|cap[ií]tulo|cap\.|capitolo|глава"
+    r"|rozdział|hoofdstuk|kapitola|fejezet|luku|bölüm|κεφάλαιο"
+)
+_CHAPTER_FIRST: Final = re.compile(rf"(?:{_CHAPTER_WORDS})(?:[\s.:#№-]+|(?=\d))(\S.*)", re.IGNORECASE)
+_CHAPTER_LAST: Final = re.compile(r"(\S+)\s+(?:chapter|kapitel|capítulo|chapitre|глава)\b\s*[.:—–-]*\s*(.*)", re.I)
+_CHAPTER_ALONE: Final = re.compile(rf"(?:{_CHAPTER_WORDS})\s*[.:]?", re.IGNORECASE)
+_EASTERN: Final = re.compile(rf"[第제]\s*({HAN_NUMBER}|\d{{1,4}})\s*[章回節节話话幕장화]\s*[.:：—–-]*\s*(.*)")
+_NAMED: Final = re.compile(
+    r"(prologue?|epilogue?|preface|foreword|introduction|interlude|afterword|conclusion|prolog|epilog|prólogo"
+    r"|epílogo|prologo|epilogo|épilogue|vorwort|nachwort|пролог|эпилог|préface|прологъ)\s*[.:—–-]*\s*(.{0,60})",
+    re.IGNORECASE,
+)
+_INTERLUDE: Final = "interlude"
+_DIVISION: Final = re.compile(
+    r"(?:book|part|volume|vol\.|act|buch|teil|band|akt|livre|partie|tome|acte|libro|parte|tomo|acto|atto|книга|часть"
+    r"|том|действие)\s+(\S.*)",
+    re.IGNORECASE,
+)
+_ORDINAL_DIVISION: Final = re.compile(
+    r"(\S+)\s+(?:book|part|volume|act|buch|teil|band|akt|livre|partie|acte|libro|parte|acto|atto|книга|часть)\b\s*"
+    r"[.:—–-]*\s*(.*)",
+    re.IGNORECASE,
+)
+_SCENE: Final = re.compile(r"(?:scene|szene|scène|escena|scena|сцена|явление)\s+(\S.*)", re.IGNORECASE)
+_LONE_NUMBER: Final = re.compile(r"[№#]?\s*(\d{1,3}|[IVXLC]{1,8})\s*\.?")
+_NUMBERED: Final = re.compile(r"(\d{1,3}|[IVXLC]{1,8})\s*(?:[.:)]|\s[—–-])\s*(?=\S)(?!\d)(.{1,70})")
+_MARKDOWN: Final = re.compile(r"#{1,3}\s+(\S.*)")
+_LINE: Final = re.compile(r"^[^\n]*$", re.MULTILINE)
+_SEPARATOR: Final = re.compile(r"\s*[.:,—–\])-]+\s*")
+_CONTINUED: Final = (",", ";", "，", "；", "。")
+"""Marks at the end of a line that is a sentence, or the first line of a long heading."""
+
+CHAPTER: Final = "chapter"
+DIVISION: Final = "division"
+NAMED: Final = "named"
+SCENE: Final = "scene"
+NUMBER: Final = "number"
+WORD: Final = "word"
+MARKDOWN: Final = "markdown"
+NUMBERED: Final = "numbered"
+
+Span = tuple[int, int]
+
+
+class Heading(Struct, frozen=True):
+    """A heading: its span, its kind, its title in one line, and its number if it has one."""
+
+    start: int
+    end: int
+    kind: str
+    title: str
+    number: int | None = None
+    shares_number: bool = False
+    """Whether it takes the number of the chapter before it, as an interlude does."""
+
+
+def find_headings(text: str, low: int, high: int) -> list[Heading]:
+    """Return the headings of chapters and divisions in the plainest way in which this book has any."""
+    read = _join_numbers(
+        [heading for line in _candidate_lines(text, low, high) for heading in _read_line(text, line)]
+    )
+    by_kind: dict[str, list[Heading]] = {}
+    for heading in read:
+        by_kind.setdefault(heading.kind, []).append(heading)
+    divisions = by_kind.get(DIVISION, [])
+    # Where chapters are called so, numbered lines are verses, lists or letters and no headings.
+    for kinds, least in (
+        ((CHAPTER,), 1),
+        ((SCENE,), 2 if divisions else len(read) + 1),
+        ((NUMBER,), 1),
+        ((WORD,), 2),
+        ((MARKDOWN,), 1),
+        ((NUMBERED,), 2),
+        ((DIVISION,), 1),
+        ((NAMED,), 1),
+    ):
+        if sum(len(by_kind.get(kind, ())) for kind in kinds) >= least and _is_counted(by_kind, kinds):
+            taken = (*kinds, NAMED, DIVISION)
+            return [heading for heading in read if heading.kind in taken]
+    return []
+
+
+def _is_counted(by_kind: dict[str, list[Heading]], kinds: Sequence[str]) -> bool:
+    """Return whether number words alone on a line count chapters: they begin with one, and go up by one."""
+    if kinds != (WORD,):
+        return True
+    numbers = [heading.number for heading in by_kind[WORD]]
+    return numbers == list(range(1, len(numbers) + 1))
+
+
+def _candidate_lines(text: str, low: int, high: int) -> Iterator[Span]:
+    """Yield the lines after a blank one (or all, if there are none) that may be headings, without decoration."""
+    has_no_blank_lines, after_blank = text.find("\n\n", low, high) < 0, True
+    for match in _LINE.finditer(text, low, high):
+        line = match.group()
+        stripped = line.strip().strip("*_=[] ")
+        if stripped and after_blank and len(stripped) <= _MAX_MARKED_CHARACTERS:
+            start = match.start() + line.index(stripped)
+            yield start, start + len(stripped)
+        # `Book One` may stand directly above `Chapter 1`, and `CHAPTER` above its number.
+        after_blank = (
+            has_no_blank_lines
+            or not line.strip()
+            or (after_blank and (_read_division(stripped) is not None or bool(_CHAPTER_ALONE.fullmatch(stripped))))
+        )
+
+
+def _read_line(text: str, line: Span) -> Iterator[Heading]:
+    """Yield the heading in a line, if it is one."""
+    start, end = line
+    marked = text[start:end]
+    # Decoration around it, the brackets of [Chapter 1], belongs to the heading.
+    start = text.rfind("\n", 0, start) + 1
+    end = line_end if (line_end := text.find("\n", end)) >= 0 else len(text)
+    written = marked.lstrip("# ")
+    is_marked = marked.startswith("#") and bool(_MARKDOWN.fullmatch(marked))
+    if not written:
+        return
+    found = _read_chapter(written)
+    if found is not None:
+        yield Heading(start, end, CHAPTER, clean_title(written), found)
+        return
+    if len(written) > _MAX_HEADING_CHARACTERS and not is_marked:
+        return
+    kind, number, shares = _read_other(written, is_marked)
+    if kind:
+        yield Heading(start, end, kind, clean_title(written), number, shares)
+
+
+def _read_other(written: str, is_marked: bool) -> tuple[str, int | None, bool]:
+    """Return kind and number of a line that names no chapter, and whether it shares the number before it."""
+    if (match := _NAMED.fullmatch(written)) and written[0].isupper() and match[2][-1:] not in (".", ","):
+        return NAMED, None, match[1].lower() == _INTERLUDE
+    if _CHAPTER_ALONE.fullmatch(written) and (written[0].isupper() or is_marked):
+        return CHAPTER, None, False
+    readings = (
+        (DIVISION, _read_division(written)),
+        (SCENE, _read_scene(written)),
+        (NUMBER, _read_pattern(_LONE_NUMBER, written)),
+        # What the file marks as a heading is one, whatever it says; a number comes before its words.
+        (MARKDOWN, 0 if is_marked else None),
+        (WORD, read_number(written.rstrip(".")) if written.isupper() or written.istitle() else None),
+        (NUMBERED, _read_pattern(_NUMBERED, written)),
+    )
+    kind, number = next(((kind, number) for kind, number in readings if number is not None), ("", None))
+    return kind, None if kind == MARKDOWN else number, False
+
+
+def _read_scene(written: str) -> int | None:
+    match = _SCENE.fullmatch(written)
+    split = _split_number(match[1]) if match else None
+    return split[0] if split else None
+
+
+def _read_pattern(pattern: re.Pattern[str], written: str) -> int | None:
+    match = pattern.fullmatch(written)
+    return read_number(match[1]) if match else None
+
+
+def _read_chapter(written: str) -> int | None:
+    """Return the number of a line that says it is a chapter, or None where it is none."""
+    if match := _EASTERN.fullmatch(written):
+        return None if match[2].endswith(_CONTINUED) else read_number(match[1])
+    # `Book One, Chapter Two` in one line counts by its chapter.
+    tail = written.partition(",")[2].strip() if _read_division(written.partition(",")[0]) is not None else written
+    if match := _CHAPTER_FIRST.fullmatch(tail):
+        split = _split_number(match[1])
+        return split[0] if split is not None and not _is_sentence(*split[1:]) else None
+    if (match := _CHAPTER_LAST.fullmatch(written)) and written[0].isupper():
+        number = read_number_word(match[1]) or read_number(match[1].rstrip("."))
+        return number if number is not None and not _is_sentence("", match[2]) else None
+    return None
+
+
+def _is_sentence(separator: str, title: str) -> bool:
+    """Return whether what follows a number is a sentence about it: Chapter two was found, and she smiled."""
+    if not title:
+        return False
+    if separator.strip():
+        return False
+    return (title[0].islower() and not title.startswith(("in which", "of the"))) or title.endswith(_CONTINUED)
+
+
+def _read_division(written: str) -> int | None:
+    """Return the number of a book, part, volume or act that a line heads, or None."""
+    if match := _DIVISION.fullmatch(written):
+        split = _split_number(match[1])
+        return split[0] if split is not None and not _is_sentence(*split[1:]) else None
+    if (match := _ORDINAL_DIVISION.fullmatch(written)) and written[0].isupper() and not match[2].endswith("."):
+        return read_number_word(match[1])
+    return None
+
+
+def _split_number(rest: str) -> tuple[int, str, str] | None:
+    """Return the number with which some words begin, the mark behind it and the title, or None."""
+    words = list(re.finditer(r"[^\s.:,—–\]()]+", rest))[:_MAX_NUMBER_WORDS]
+    # The longest first, so that `twenty one` is not twenty.
+    for count in range(len(words), 0, -1):
+        end = words[count - 1].end()
+        number = read_number(rest[:end])
+        if number is not None:
+            separator = _SEPARATOR.match(rest, end)
+            title_start = separator.end() if separator else end
+            return number, separator.group() if separator else "", rest[title_start:].strip()
+    return None
+
+
+def _join_numbers(headings: Sequence[Heading]) -> list[Heading]:
+    """Give each `CHAPTER` without a number the number on the line below it; without one it is no heading."""
+    joined: list[Heading] = []
+    for heading in headings:
+        last = joined[-1] if joined else None
+        if last is not None and last.kind == CHAPTER and last.number is None:
+            joined.pop()
+            if heading.kind in (NUMBER, WORD) and heading.number is not None:
+                title = f"{last.title} {heading.title}"
+                joined.append(replace(heading, start=last.start, kind=CHAPTER, title=title))
+                continue
+        joined.append(heading)
+    return [heading for heading in joined if heading.kind != CHAPTER or heading.number is not None]
+
+
+def clean_title(written: str) -> str:
+    """Return a heading in one line, without marks at its end; CHAPTER becomes Chapter, and XIV stays."""
+    plain = " ".join(written.split()).rstrip(".:—–- ")
+    first, _, rest = plain.partition(" ")
+    is_word = first.isupper() and len(first) > 1 and read_number(first.rstrip(".:")) is None
+    return f"{first.capitalize()} {rest}".strip() if is_word else plain
