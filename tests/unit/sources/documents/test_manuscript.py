@@ -171,7 +171,7 @@ def test_what_writing_programs_save_is_read(tmp_path: Path, name: str, make: Cal
 def test_a_screenplay_has_its_scenes(tmp_path: Path) -> None:
     (tmp_path / "play.fountain").write_text(
         "Title: The Ferry\nAuthor: A. B.\n\nINT. FERRY - DAY\n\nANN\nWe are late. It rains and it rains, "
-        "and nobody comes.\n\n[[a note]]\n\nEXT. QUAY - NIGHT\n\nBRAM\nYou are here at last. I waited for hours.\n",
+        "and nobody comes.\n\n[[a note]]\n\nEXT. QUAY - NIGHT\n\nBRAM\nYou are here at last. I waited long.\n",
         encoding="utf-8",
     )
     nodes = read(tmp_path, "story")[0]
