@@ -138,7 +138,7 @@ class Reader:
                 yield Reading(mark_snapshot(snapshot, fresh.marks), index, embedder, (*notes, *fresh.notes))
         except (KeyError, TypeError, ValueError, IndexError) as error:
             # Values that make no sense may come from a damaged file, which then says so when it is asked.
-            # Our own errors, some of which are ValueErrors, say what is wrong: looking through the file costs seconds.
+            # Our own errors say what is wrong, and looking through the file costs seconds.
             damage = () if isinstance(error, WeftError) else self.store.verify()
             if not damage:
                 raise

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from weft.model import Json
+from weft.story.dialogue import read_speeches
 from weft.story.kinds import Tally, infer_gender
 from weft.story.model import Entity, Form, Mention, Passage, Prose, Tie
 from weft.story.vocabulary import FEMALE, KIN, MALE, SPEECH
@@ -53,6 +54,24 @@ _PRONOUN_GENDER: Final = {"his": MALE, "her": FEMALE}
 _KIN_CONFIDENCE: Final = 0.9
 _PRONOUNS_KIN_CONFIDENCE: Final = 0.6
 """A pronoun may mean somebody other than the name before it."""
+_MY_KIN: Final = re.compile(rf"\bmy (?:[\w-]+ ){{0,2}}?({_KIN_WORD}),? $", re.IGNORECASE)
+"""Words in a speech that end with the speaker's kin: my brother Tom."""
+_MY_KIN_CONFIDENCE: Final = 0.8
+_CLAUSE_BEFORE: Final = 45
+_CLAUSE_AFTER: Final = 25
+"""Characters before and behind two names that are read for a doubt: about a clause."""
+_DOUBT: Final = re.compile(
+    r"\b(?:if|unless|whether|suppos\w+|imagin\w+|fanc(?:y|ied)|would|might|could|should|may|perhaps|not|never|nor"
+    r"|wish\w*|hop(?:e|ed|es|ing)|want\w*|going to|about to|offered|propos\w+|pretend\w*|rumou?r\w*)\b"
+    r"|as though\b|as if\b|n['’]t\b|\?",
+    re.IGNORECASE,
+)
+"""Words of a supposition, a negation or a question, by which nothing is stated."""
+_CLAUSE_END: Final = re.compile(r"[.!;:\n\"“”]")
+_ANOTHERS_KIN: Final = re.compile(
+    rf"\b(?:his|her|their|my|your) (?:[\w-]+ ){{0,2}}?(?:{_KIN_WORD}|[\w-]+-in-law),? $"
+)
+"""Words before a name that make it somebody's kin, so that `and her` behind it means that somebody."""
 _UNMARRIED: Final = frozenset({"miss", "mlle", "mademoiselle", "fräulein", "fraulein", "señorita", "signorina"})
 
 
@@ -168,6 +187,7 @@ def relate(proses: Sequence[Prose], entities: Sequence[Entity]) -> tuple[Tie, ..
         _add_meetings(mentions, together)
         _add_talks(text, [found for found in mentions if entities[found[1]].kind == "character"], directed)
         _add_statements(text, mentions, entities, genders, directed)
+        _add_own_words(number, text, mentions, entities, directed)
     ties = [*_keep_closest(together), *(_make_tie(*key, evidence) for key, evidence in directed.items())]
     return tuple(sorted(ties, key=lambda tie: (tie.type, tie.source, tie.target)))
 
@@ -261,7 +281,7 @@ def _add_statements(
     """Count the relations that the words between two neighbouring names state."""
     for (left, first), (right, second) in pairwise(mentions):
         is_near = 0 <= right.start - left.end <= _MAX_CHARACTERS_BETWEEN and left.sentence == right.sentence
-        if first == second or not is_near:
+        if first == second or not is_near or not _is_stated(text, left, right):
             continue
         between = text[left.end : right.start].lower().replace("\n", " ")
         kinds = (entities[first].kind, entities[second].kind)
@@ -273,6 +293,50 @@ def _add_statements(
             passage = Passage(left.prose, left.start, right.end)
             evidence = directed.setdefault((statement.type, source, target), _Evidence())
             evidence.add(1.0, statement.confidence, passage)
+
+
+def _is_stated(text: str, left: Mention, right: Mention) -> bool:
+    """Return whether the words around two names state something: no supposition, question or negation.
+
+    Nor does a possessive: the husband of Ellen's cousin is not Ellen's.
+    """
+    before = _CLAUSE_END.split(text[max(0, left.start - _CLAUSE_BEFORE) : left.start])[-1]
+    after = _CLAUSE_END.split(text[right.end : right.end + _CLAUSE_AFTER])[0]
+    clause = f"{before}{text[left.end : right.start]}{after}"
+    is_couple = left.end - left.start == len(left.title)
+    if right.is_possessive and not is_couple:
+        return False
+    is_anothers = _ANOTHERS_KIN.search(" ".join(before.split()) + " ") and " and h" in text[left.end : right.start]
+    return not is_anothers and (is_couple or _DOUBT.search(clause) is None)
+
+
+def _add_own_words(
+    number: int, text: str, mentions: Sequence[EntityMention], entities: Sequence[Entity], directed: TypedPairs
+) -> None:
+    """Count the kin that speakers name as theirs: "My brother Tom," said Ann."""
+    index_of = {mention.start: index for mention, index in mentions}
+    for speech in read_speeches(number, text, [mention for mention, _ in mentions]):
+        speaker = index_of[speech.speaker.start] if speech.speaker is not None else None
+        if speaker is None or entities[speaker].kind != "character":
+            continue
+        for mention, other in mentions:
+            if not speech.start <= mention.start < speech.end or other == speaker or mention.is_possessive:
+                continue
+            before = (
+                " ".join(text[max(speech.start, mention.start - _CLAUSE_BEFORE) : mention.start].split()) + " "
+            )
+            match = _MY_KIN.search(before)
+            if match is None or entities[other].kind != "character" or _DOUBT.search(before):
+                continue
+            relation = _KIN_OF[match.group(1).lower()]
+            source, target = (speaker, other) if relation == "child" else (other, speaker)
+            relation = "parent" if relation == "child" else relation
+            if relation in _SYMMETRIC:
+                source, target = sorted((source, target))
+            evidence = directed.setdefault((relation, source, target), _Evidence())
+            evidence.add(
+                1.0, _MY_KIN_CONFIDENCE, Passage(number, text.lower().rfind("my", 0, mention.start), mention.end)
+            )
 
 
 def _read_statements(
