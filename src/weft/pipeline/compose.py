@@ -42,6 +42,8 @@ _MAX_TITLE_CHARS: Final = 200
 """Characters of a question in the title: of a pasted log the beginning is enough."""
 _MAX_FITTINGS: Final = 6
 """Attempts at fitting a page; most need one or two, and each costs printing the items that changed."""
+_PATIENT_FITTINGS: Final = 2
+"""Attempts that keep back just what was missing; later ones double it, so that the last one fits."""
 _MAX_UNSPENT_SHARE: Final = 0.04
 """A page emptier than this is fitted once more, with the room that cautious counting had kept back."""
 _MIN_UNSPENT_TOKENS: Final = 8
@@ -234,12 +236,15 @@ def _compose_within_budget(
     # Kept back at first; each fitting then corrects it by what the page really cost.
     reserve = _frame_cost(plan, layout, printer, frame, warnings)
     best: ComposedPage | None = None
+    misses = 0
     for _ in range(_MAX_FITTINGS):
         composed = _compose_once(plan, layout, printer, frame, warnings, max(plan.budget - reserve, 0))
         over = composed.tokens - plan.budget
         # Parts cost more together than the sum of their counts: keep back what was missing.
         if over > 0:
-            reserve += over
+            # More after a few: other items fill the room that one leaves, and may again be counted too low.
+            reserve += over << max(misses - _PATIENT_FITTINGS, 0)
+            misses += 1
             continue
         # A fitting with more room that spends no more will not get better by repeating it.
         if best is not None and composed.tokens <= best.tokens:
