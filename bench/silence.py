@@ -4,8 +4,8 @@ python -m bench.silence --httpx FOLDER --gin FOLDER
 
 Both folders hold a repository that was indexed in place (`weft index .`). Forty prompts that want nothing and
 forty that want something are sent to `weft-hook`, half to each repository, each in a session of its own. Then one
-session of 100 turns is held twice in each repository: what the second one is handed out differently, byte for byte, would
-have been read from no cache. Sessions are kept in the store, so run it on a copy.
+session of 100 turns is held twice in each repository: what the second one is handed out differently, byte for
+byte, would have been read from no cache. Sessions are kept in the store, so run it on a copy.
 """
 
 import argparse
