@@ -43,7 +43,9 @@ _MAX_TITLE_CHARS: Final = 200
 _MAX_FITTINGS: Final = 6
 """Attempts at fitting a page; most need one or two, and each costs printing the items that changed."""
 _PATIENT_FITTINGS: Final = 2
-"""Attempts that keep back just what was missing; later ones double it, so that the last one fits."""
+"""Attempts that keep back just what was missing."""
+_EXTRA_RESERVE_SHARE: Final = 0.02
+"""The share of the budget that later attempts keep back besides, more with each, so that the last one fits."""
 _MAX_UNSPENT_SHARE: Final = 0.04
 """A page emptier than this is fitted once more, with the room that cautious counting had kept back."""
 _MIN_UNSPENT_TOKENS: Final = 8
@@ -242,9 +244,10 @@ def _compose_within_budget(
         over = composed.tokens - plan.budget
         # Parts cost more together than the sum of their counts: keep back what was missing.
         if over > 0:
-            # More after a few: other items fill the room that one leaves, and may again be counted too low.
-            reserve += over << max(misses - _PATIENT_FITTINGS, 0)
             misses += 1
+            # More after a few: other items fill the room that one leaves, and may again be counted too low.
+            extra = _EXTRA_RESERVE_SHARE * plan.budget * max(misses - _PATIENT_FITTINGS, 0)
+            reserve += max(over, int(extra))
             continue
         # A fitting with more room that spends no more will not get better by repeating it.
         if best is not None and composed.tokens <= best.tokens:

@@ -145,7 +145,10 @@ def _describe_open_experiences(call: HookCall) -> list[str]:
 
 def _make_page_for_prompt(call: HookCall) -> str:
     """Return a page about a prompt, without what the session was given before; empty if nothing is known."""
-    used = count_used(call.weft, call.session, call.event.transcript) if call.session else 0
+    used = 0
+    # A file of sessions that cannot be read costs what it would have told, and no answer.
+    with suppress(StoreError):
+        used = count_used(call.weft, call.session, call.event.transcript) if call.session else 0
     text, given = ("", 0) if wants_nothing(call.event.prompt) else _answer_prompt(call)
     from weft.memory import HookCounts, UsageLog
 
@@ -164,7 +167,9 @@ def _answer_prompt(call: HookCall) -> tuple[str, int]:
     strict = max(profile.floor, _PROMPT_FLOOR)
     untitled = replace(profile, floor=strict, frame=replace(profile.frame, title=""))
     # Read before the page is made, which adds its own items.
-    before = call.weft.contexts.received(call.session).nodes if call.session else {}
+    before: Mapping[NodeRef, object] = {}
+    with suppress(StoreError):
+        before = call.weft.contexts.received(call.session).nodes if call.session else {}
     budget = settings.max_tokens - _INTRODUCTION_TOKENS - (_REFERRED_TOKENS if before else 0)
     context = _make_context(call, untitled, max(budget, 1), call.event.prompt)
     # Rules alone are no answer: they are told when the session starts, and with the next page.
