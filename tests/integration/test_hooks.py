@@ -95,6 +95,18 @@ def test_a_session_starts_with_a_short_status(folder: Path) -> None:
     assert counter_for("cl100k_base")[0].count(answer.text) < 120
 
 
+def test_a_session_starts_with_the_standing_rules_which_no_page_repeats(folder: Path) -> None:
+    assert "Standing rules: Use tabs for indentation" in send(folder, "SessionStart", source="startup").text
+    assert "Use tabs" not in prompt(folder, "Who approves refunds above 500 euros?").text
+    assert "Use tabs" in prompt(folder, "Who approves refunds above 500 euros?", "another").text
+
+
+def test_a_compacted_session_is_told_the_standing_rules_again(folder: Path) -> None:
+    send(folder, "SessionStart", source="startup")
+    assert "Standing rules" not in send(folder, "SessionStart", source="resume").text
+    assert "Standing rules: Use tabs" in send(folder, "SessionStart", source="compact").text
+
+
 # --- prompts ---
 
 
@@ -156,6 +168,27 @@ def test_no_block_is_told_twice_in_a_session_and_another_session_gets_it(folder:
 @pytest.mark.parametrize("words", ["yes, go on", "OK!", "   ", "zzyzx qwrtp"])
 def test_a_prompt_about_nothing_that_is_known_gets_nothing(folder: Path, words: str) -> None:
     assert prompt(folder, words) == Answer(0, "", "")
+
+
+def test_a_page_refers_back_to_what_the_session_has(folder: Path) -> None:
+    prompt(folder, "Who approves refunds above 500 euros?", "abc123", "--max-tokens", "90", *PATIENT)
+    answer = prompt(folder, "Are backups verified when refunds above 500 euros are approved?").text
+    assert TOPICS["backups"] in answer
+    assert TOPICS["refunds"] not in answer
+    assert answer.rstrip().splitlines()[-1].startswith("Given above already: Refunds")
+
+
+def test_how_often_the_hook_spoke_and_what_was_used_of_it_is_counted(folder: Path) -> None:
+    transcript = folder / ".claude" / "projects" / "x" / "abc123.jsonl"
+    transcript.parent.mkdir(parents=True)
+    prompt(folder, "Who approves refunds above 500 euros?")
+    said = {"type": "assistant", "message": {"content": [{"type": "text", "text": "See the note on refunds."}]}}
+    transcript.write_text(json.dumps(said) + '\n{"type": "assistant", "mess')
+    prompt(folder, "thanks")
+    prompt(folder, "ok, go ahead")
+    counts = UsageLog(folder / ".weft").read_turns()
+    assert (counts.spoke, counts.silent, counts.used) == (1, 2, 1)
+    assert counts.given >= 1
 
 
 def test_two_sessions_at_once_each_get_their_page(folder: Path) -> None:

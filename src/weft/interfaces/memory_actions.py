@@ -3,12 +3,14 @@
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.api import Weft
 from weft.memory import Memory, UsageLog
+from weft.memory.exchange import note_forgotten
 from weft.memory.memory_store import forget
 from weft.model import DEFAULT_TENANT
 
@@ -43,7 +45,10 @@ def start_values_refresh(
 
 def forget_memories(weft: Weft, keys: Sequence[str], tenant: str) -> tuple[Memory, ...]:
     """Remove memories together with their usage counts, and return the removed memories."""
-    forgotten = forget(weft.indexing_context(), keys, tenant=tenant)
+    context = weft.indexing_context()
+    forgotten = forget(context, keys, tenant=tenant)
+    # Without this an export of another machine would bring them back.
+    note_forgotten(context, [memory.key for memory in forgotten], datetime.now(UTC), tenant)
     # After the memories: counts without a memory do no harm, a memory without counts looks unused.
     UsageLog(weft.folder).forget([(memory.tenant, memory.key) for memory in forgotten])
     return forgotten

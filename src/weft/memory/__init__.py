@@ -28,7 +28,7 @@ from weft.memory.memories import (
     merge_memories,
     new_memory,
 )
-from weft.memory.usage import MemoryUsage, UsageLog
+from weft.memory.usage import HookCounts, MemoryUsage, UsageLog
 from weft.memory.values import Value, find_values, value_from_node, value_node
 from weft.memory.vocabulary import (
     AXES,
@@ -61,6 +61,7 @@ __all__ = [
     "Attempt",
     "Earlier",
     "Experience",
+    "HookCounts",
     "Judgement",
     "Lesson",
     "Memory",

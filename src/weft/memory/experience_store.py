@@ -21,10 +21,12 @@ from weft.memory.experiences import (
     new_experience,
     withdraw_outcome,
 )
+from weft.memory.memories import read_names
 from weft.memory.memory_store import find_node, is_small_tenant, newest_nodes
 from weft.memory.vocabulary import AXES, DOMAINS, EXPERIENCE, OPEN, OUTCOMES, STRATEGIES, check_word
 from weft.model import DEFAULT_TENANT, Edge, Filter, View
 from weft.ports import Snapshot
+from weft.text.named_things import find_named_things
 from weft.text.redact import redact_node
 
 TOUCHES: Final = "touches"
@@ -163,12 +165,26 @@ def link_experiences(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT)
 
 def _store_experience(indexing: IndexingContext, experience: Experience) -> Experience:
     """Store an experience without secrets, and return it as it is stored."""
-    nodes = [redact_node(node)[0] for node in experience_nodes(experience)]
     with indexing.store.snapshot(View((experience.tenant,))) as snapshot:
         edges = _edges(snapshot, experience)
+        names = _live_names(snapshot, experience)
+    nodes = [
+        redact_node(replace(node, fields={**node.fields, "names": names}) if names else node)[0]
+        for node in experience_nodes(experience)
+    ]
     put(indexing, nodes, edges, mentions=is_small_tenant(indexing, experience.tenant))
     # Read back from the node, so that the caller sees it without its secrets.
     return experience_from_node(nodes[0])
+
+
+def _live_names(snapshot: Snapshot, experience: Experience) -> list[str]:
+    """Return the files and symbols that an experience names and the store holds, or held when it was stored."""
+    said = " ".join([experience.goal, experience.hypothesis, experience.action, experience.result])
+    mentioned = dict.fromkeys([*experience.files, *find_named_things(said)])
+    before = find_node(snapshot, experience.key)
+    known = read_names(before) if before is not None else ()
+    found = snapshot.find(list(mentioned)) if mentioned else {}
+    return [name for name in mentioned if found.get(name) or name in known]
 
 
 def _edges(snapshot: Snapshot, experience: Experience) -> list[Edge]:

@@ -52,6 +52,8 @@ class Memory(Struct, frozen=True):
     tenant: str = DEFAULT_TENANT
     tags: tuple[str, ...] = ()
     history: tuple[Earlier, ...] = ()
+    names: tuple[str, ...] = ()
+    """The files and symbols it names that the store held when it was stored: if one goes, it is stale."""
 
 
 def new_memory(
@@ -122,6 +124,8 @@ def memory_node(memory: Memory) -> Node:
     }
     fields |= describe(memory.text, _standing_form(memory))
     fields |= _replaced_value(memory)
+    if memory.names:
+        fields["names"] = list(memory.names)
     if memory.history:
         fields["history"] = [
             {"text": earlier.text, "until": earlier.until.isoformat()} for earlier in memory.history
@@ -177,7 +181,14 @@ def memory_from_node(node: Node) -> Memory:
             Earlier(str(earlier.get("text", "")), datetime.fromisoformat(str(earlier["until"])))
             for earlier in read_mappings(node.fields.get("history"))
         ),
+        names=read_names(node),
     )
+
+
+def read_names(node: Node) -> tuple[str, ...]:
+    """Return the files and symbols that a node named when they were in the store."""
+    names = node.fields.get("names")
+    return tuple(str(name) for name in names) if isinstance(names, list | tuple) else ()
 
 
 def read_mappings(value: Json) -> list[Mapping[str, Json]]:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.errors import InvalidInput
 from weft.indexing.ingest import IndexingContext
@@ -17,6 +18,7 @@ from weft.pipeline.query import understand
 from weft.pipeline.retrieve import search
 from weft.ports import Snapshot
 from weft.profiles.types import Fusion, Probe
+from weft.text.named_things import find_named_things
 from weft.text.redact import Redacted, redact
 
 CONTRADICTS: Final = "contradicts"
@@ -26,6 +28,8 @@ _COMPARED_MEMORIES: Final = 12
 """Memories, those most like a new one, that it is compared with; a repetition further down the list is missed."""
 _MAX_PASSAGES_OF_SMALL_TENANT: Final = 10_000
 """In larger tenants, searching older texts for a name takes longer than an agent should wait for `remember`."""
+_ALL: Final = 1_000_000
+"""A limit that lists all memories of a tenant."""
 _MAX_QUESTION_CHARACTERS: Final = 2_000
 """Characters of a memory by which similar ones are searched: the beginning says what it is about."""
 
@@ -76,13 +80,12 @@ def remember(
         if same is not None:
             kept = merge_memories(same, memory, category, importance)
             # Stored under the older key, so that links to it stay valid.
-            put(indexing, [memory_node(kept)], mentions=is_small_tenant(indexing, tenant))
-            return RememberResult(kept, merged=True, redacted=safe.kinds)
+            return RememberResult(_store(indexing, kept), merged=True, redacted=safe.kinds)
         older = next((old for old, judgement in judged if judgement.verdict is Verdict.SUPERSEDES), None)
         if older is not None:
             kept = merge_memories(older, memory, category, importance)
-            put(indexing, [memory_node(kept)], mentions=is_small_tenant(indexing, tenant))
-            return RememberResult(kept, merged=True, superseded=older.text, redacted=safe.kinds)
+            stored = _store(indexing, kept)
+            return RememberResult(stored, merged=True, superseded=older.text, redacted=safe.kinds)
         contradictions = tuple(
             Contradiction(memory.key, old.key, old.text, judgement.why)
             for old, judgement in judged
@@ -92,8 +95,35 @@ def remember(
             Edge(found.key, found.other, CONTRADICTS, evidence=found.why, tenant=tenant)
             for found in contradictions
         ]
-        put(indexing, [memory_node(memory)], edges, mentions=is_small_tenant(indexing, tenant))
-        return RememberResult(memory, contradictions=contradictions, redacted=safe.kinds)
+        stored = _store(indexing, memory, edges)
+        return RememberResult(stored, contradictions=contradictions, redacted=safe.kinds)
+
+
+def with_names(snapshot: Snapshot, memory: Memory) -> Memory:
+    """Return the memory with the files and symbols it names, as far as the store holds or has held them."""
+    mentioned = find_named_things(memory.text)
+    found = snapshot.find(mentioned) if mentioned else {}
+    return replace(memory, names=tuple(name for name in mentioned if found.get(name) or name in memory.names))
+
+
+def find_stale(
+    indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT
+) -> tuple[tuple[Memory, tuple[str, ...]], ...]:
+    """Return the memories that name files or symbols which are gone from the store, with these, newest first."""
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
+        wanted = Filter(kinds=(MEMORY,))
+        memories = [memory_from_node(node) for node in newest_nodes(snapshot, wanted, _ALL)]
+        found = snapshot.find(sorted({name for memory in memories for name in memory.names}))
+    gone = [(memory, tuple(name for name in memory.names if not found.get(name))) for memory in memories]
+    return tuple((memory, names) for memory, names in gone if names)
+
+
+def _store(indexing: IndexingContext, memory: Memory, edges: Sequence[Edge] = ()) -> Memory:
+    """Store a memory with its edges, and return it as it is stored."""
+    with indexing.store.snapshot(View((memory.tenant,))) as snapshot:
+        named = with_names(snapshot, memory)
+    put(indexing, [memory_node(named)], edges, mentions=is_small_tenant(indexing, memory.tenant))
+    return named
 
 
 def update_memory(
@@ -117,8 +147,7 @@ def update_memory(
             importance=importance,
             tags=tags,
         )
-        put(indexing, [memory_node(memory)], mentions=is_small_tenant(indexing, tenant))
-        return memory
+        return _store(indexing, memory)
 
 
 def forget(indexing: IndexingContext, keys: Sequence[str], *, tenant: str = DEFAULT_TENANT) -> tuple[Memory, ...]:

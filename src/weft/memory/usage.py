@@ -1,4 +1,4 @@
-"""Count how often memories were used, and when last, in a file of its own: reading never writes the store."""
+"""Count how often memories were used and hooks spoke, in a file of its own: reading never writes the store."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +27,27 @@ _COUNT_USE: Final = (
     " ON CONFLICT DO UPDATE SET times = times + 1, last = max(last, excluded.last)"
 )
 """The larger time stays, because two processes may count in either order."""
+
+
+_CREATE_TURNS: Final = """
+CREATE TABLE IF NOT EXISTS turns (
+    day TEXT PRIMARY KEY, spoke INTEGER NOT NULL, silent INTEGER NOT NULL, given INTEGER NOT NULL,
+    used INTEGER NOT NULL
+) WITHOUT ROWID
+"""
+_COUNT_TURN: Final = (
+    "INSERT INTO turns VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET spoke = spoke + excluded.spoke,"
+    " silent = silent + excluded.silent, given = given + excluded.given, used = used + excluded.used"
+)
+
+
+class HookCounts(Struct, frozen=True):
+    """How often the hook for prompts spoke and kept silent, and how many of the items it gave were used later."""
+
+    spoke: int = 0
+    silent: int = 0
+    given: int = 0
+    used: int = 0
 
 
 class MemoryUsage(Struct, frozen=True):
@@ -78,6 +99,31 @@ class UsageLog(Struct, frozen=True):
                 if row is not None:
                     found[ref] = MemoryUsage(row[0], datetime.fromisoformat(row[1]))
         return found
+
+    def record_turn(self, counts: HookCounts, now: datetime) -> None:
+        """Add to the counts of the day."""
+        with (
+            self._explain_errors(),
+            closing(sqlite3.connect(self.file, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
+            connection,
+        ):
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute(_CREATE_TURNS)
+            values = (f"{now:%Y-%m-%d}", counts.spoke, counts.silent, counts.given, counts.used)
+            connection.execute(_COUNT_TURN, values)
+
+    def read_turns(self) -> HookCounts:
+        """Return the counts of all days; zeros where no hook ever ran."""
+        if not self.file.is_file():
+            return HookCounts()
+        with (
+            self._explain_errors(),
+            closing(sqlite3.connect(self.file, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
+            connection,
+        ):
+            connection.execute(_CREATE_TURNS)
+            row = connection.execute("SELECT sum(spoke), sum(silent), sum(given), sum(used) FROM turns").fetchone()
+            return HookCounts(*(number or 0 for number in row))
 
     def forget(self, refs: Sequence[tuple[str, str]]) -> None:
         """Delete the counts of these."""

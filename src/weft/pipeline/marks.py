@@ -1,9 +1,9 @@
-"""Mark what a reader must know about a memory before relying on it: what it replaced, and what contradicts it.
+"""Mark what a reader must know about a memory before relying on it: what it replaced, contradicts, or outlived.
 
 A mark is a field of the printed node only; nothing of it is stored, so that it is always as true as the store.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -33,9 +33,9 @@ def mark_candidates(
     learned = {each.node.id: each.node for each in candidates if each.node.kind in _LEARNED and each.node.id}
     if not learned:
         return list(candidates)
-    disputes = _find_disputes(learned, snapshot)
+    disputes, gone = _find_disputes(learned, snapshot), _find_gone(learned.values(), snapshot)
     return [
-        _with_mark(candidate, disputes.get(candidate.node.id, ()), replaced.get(candidate.node.ref, ""))
+        _with_mark(candidate, disputes.get(candidate.node.id, ()), gone, replaced.get(candidate.node.ref, ""))
         if candidate.node.id in learned
         else candidate
         for candidate in candidates
@@ -60,9 +60,27 @@ def _find_disputes(learned: dict[int, Node], snapshot: Snapshot) -> dict[int, li
     return disputes
 
 
-def _with_mark(candidate: Candidate, disputes: Sequence[Node], newer: str) -> Candidate:
+def _find_gone(learned: Iterable[Node], snapshot: Snapshot) -> frozenset[str]:
+    """Return the names that the learned nodes mention, that were in the store, and are no longer."""
+    names = sorted({name for node in learned for name in _named(node)})
+    found = snapshot.find(names) if names else {}
+    return frozenset(name for name in names if not found.get(name))
+
+
+def _named(node: Node) -> tuple[str, ...]:
+    names = node.fields.get("names")
+    return tuple(str(name) for name in names) if isinstance(names, list | tuple) else ()
+
+
+def _with_mark(candidate: Candidate, disputes: Sequence[Node], gone: frozenset[str], newer: str) -> Candidate:
     node = candidate.node
     parts = [newer] if newer else []
+    if missing := [name for name in _named(node) if name in gone]:
+        parts.append(
+            f"stale: {', '.join(missing)} no longer exists"
+            if len(missing) == 1
+            else f"stale: {', '.join(missing)} no longer exist"
+        )
     if node.fields.get("was"):
         parts.append(f"was {node.fields['was']} until {node.fields.get('until', 'later')}")
     parts += [f"may contradict {_quote(other)}" for other in disputes]

@@ -10,8 +10,17 @@ from msgspec.structs import replace
 from weft import Weft
 from weft.errors import InvalidInput, StoreError, UnknownName
 from weft.indexing.ingest import IndexingContext
+from weft.indexing.write import delete, put
 from weft.memory import Earlier, MemoryUsage, UsageLog, memory_from_node, memory_node, new_memory
-from weft.memory.memory_store import find_memory, forget, list_memories, remember, search_memories, update_memory
+from weft.memory.memory_store import (
+    find_memory,
+    find_stale,
+    forget,
+    list_memories,
+    remember,
+    search_memories,
+    update_memory,
+)
 from weft.model import Node
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -244,3 +253,57 @@ def test_a_secret_in_a_sentence_is_not_stored_unless_it_is_said_to_be_none(index
     assert (done.memory.text, done.redacted) == ("The staging password is [redacted: secret]", ("secret",))
     kept = remember(indexing, "The example password is Tr0ub4dor&3", now=NOW, allow_secrets=True)
     assert kept.memory.text == "The example password is Tr0ub4dor&3"
+
+
+def index_parser(indexing: IndexingContext) -> None:
+    nodes = [
+        Node("repo:src/parse.py", "file", title="src/parse.py", text="def parse_line(): ..."),
+        Node("repo:src/parse.py#parse_line", "function", title="parse_line", text="def parse_line(): ..."),
+    ]
+    put(indexing, nodes)
+
+
+def test_a_memory_is_stale_once_what_it_names_is_gone(indexing: IndexingContext) -> None:
+    index_parser(indexing)
+    memory = remember(indexing, "The parser is `parse_line()` in src/parse.py, as in e.g. 3.11", now=NOW).memory
+    assert memory.names == ("src/parse.py", "parse_line")
+    assert find_stale(indexing) == ()
+    delete(indexing, [("default", "repo:src/parse.py#parse_line")])
+    assert find_stale(indexing) == ((memory, ("parse_line",)),)
+
+
+def test_a_name_that_was_never_in_the_store_makes_nothing_stale(indexing: IndexingContext) -> None:
+    remember(indexing, "The deploy script is in ops/deploy.sh", now=NOW)
+    assert find_stale(indexing) == ()
+
+
+def test_a_changed_memory_stays_stale_as_long_as_it_names_what_is_gone(indexing: IndexingContext) -> None:
+    index_parser(indexing)
+    memory = remember(indexing, "The parser is in src/parse.py", now=NOW).memory
+    delete(indexing, [("default", "repo:src/parse.py")])
+    update_memory(indexing, memory.key, now=LATER, text="The fast parser is in src/parse.py")
+    assert [gone for _, gone in find_stale(indexing)] == [("src/parse.py",)]
+    update_memory(indexing, memory.key, now=LATER, text="The parser was moved to the core")
+    assert find_stale(indexing) == ()
+
+
+def test_being_shown_neither_raises_a_memory_nor_keeps_it_from_being_marked(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / ".weft") as weft:
+        remember(weft.workshop(), "The port of staging is 8080", now=NOW)
+        remember(weft.workshop(), "The port of testing is 8081", now=NOW)
+        before = weft.context("Which port has staging?", profile="learning", now=LATER).text
+        UsageLog(weft.folder).record_uses(
+            [("default", memory.key) for memory in list_memories(weft.workshop())], LATER
+        )
+        assert weft.context("Which port has staging?", profile="learning", now=LATER).text == before
+
+
+def test_a_fact_does_not_fade_in_ten_years(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / ".weft") as weft:
+        remember(weft.workshop(), "The port of staging is 8080", now=NOW)
+        pages = [
+            weft.context("Which port has staging?", profile="learning", now=NOW + timedelta(days=365 * years)).text
+            for years in (0, 1, 10)
+        ]
+        assert len(set(pages)) == 1
+        assert "8080" in pages[0]

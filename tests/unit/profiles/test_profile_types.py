@@ -267,6 +267,7 @@ def test_learning_prints_items_in_the_documented_forms() -> None:
             "fields",
             "- **Outcome**: {outcome_status}[[ - {outcome_result}]]",
             "fields",
+            "*{mark}*",
             CUT,
         ],
         "values": ["**Value** ({axis}, cluster size: {cluster_size}):", "text", CUT],

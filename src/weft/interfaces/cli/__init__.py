@@ -48,6 +48,8 @@ COMMANDS: Final = {
     "remember": "memories",
     "memories": "memories",
     "forget": "memories",
+    "export": "exchange",
+    "import": "exchange",
     "experience": "experiences",
     "values": "memories",
     "premortem": "experiences",
@@ -68,8 +70,8 @@ COMMANDS: Final = {
 _GROUPS: Final = ("jobs", "profile", "lens", "keys", "tenants", "experience", "entities", "story")
 """Commands that hold others: their modules have `make_jobs_group` and so on instead of a function of the
 command's name."""
-_FUNCTION_NAMES: Final = {"eval": "evaluate"}
-"""Functions that cannot be named like their command, because Python has a built-in of that name."""
+_FUNCTION_NAMES: Final = {"eval": "evaluate", "export": "export_memories", "import": "import_memories"}
+"""Functions that cannot be named like their command, because Python has a built-in or a keyword of that name."""
 
 
 # --- options that several commands share -------------------------------------------------------------------

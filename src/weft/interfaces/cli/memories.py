@@ -116,6 +116,9 @@ def memories(
     *,
     category: Category = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many to list.")] = 20,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Only those that name a file or symbol which is gone from the store.")
+    ] = False,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
@@ -125,6 +128,9 @@ def memories(
     from weft.memory import UsageLog
     from weft.memory.memory_store import list_memories, search_memories
 
+    if stale:
+        _list_stale(store, clean(tenant), limit, as_json)
+        return
     with config.open_weft(store, embedder=embedder) as weft:
         context = weft.indexing_context()
         if question is None:
@@ -134,6 +140,22 @@ def memories(
         # Usage is counted beside the store, so that reading a page never writes to it.
         uses = UsageLog(weft.folder).read_uses([(memory.tenant, memory.key) for memory in found])
     _write_memories([(memory, uses.get((memory.tenant, memory.key))) for memory in found], as_json)
+
+
+def _list_stale(store: str | None, tenant: str, limit: int, as_json: bool) -> None:
+    """Print the memories that name what is gone, and which of their names are."""
+    from weft.memory.memory_store import find_stale
+
+    # Names are looked up, not compared by meaning.
+    with config.open_weft(store, embedder="none") as weft:
+        found = find_stale(weft.indexing_context(), tenant=tenant)[:limit]
+    if as_json:
+        output.write_json({"stale": [{**output.as_dict(memory), "gone": list(gone)} for memory, gone in found]})
+    elif found:
+        rows = [(", ".join(gone), output.one_line(memory.text, _CELL_WIDTH), memory.key) for memory, gone in found]
+        output.write_table(("gone", "text", "key"), rows)
+    else:
+        output.write_note("No memory names a file or symbol that is gone.")
 
 
 def _write_memories(memories_with_uses: "Sequence[tuple[Memory, MemoryUsage | None]]", as_json: bool) -> None:

@@ -11,6 +11,7 @@ from weft.interfaces.cli import AsJson, AsOf, StoreFolder, Tenants, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean, read_tenants
 from weft.interfaces.upkeep import finish_reading
+from weft.memory.usage import UsageLog
 from weft.model import Node, View
 
 if TYPE_CHECKING:
@@ -151,8 +152,11 @@ def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson =
         counts = weft.status(read_tenants(tenants) if tenants else None)
         index = weft.index_status()
         engine = weft.engine()
+        hooks = UsageLog(weft.folder).read_turns()
     if as_json:
-        output.write_json({**output.as_dict(counts), "engine": engine, "index": index})
+        output.write_json(
+            {**output.as_dict(counts), "engine": engine, "index": index, "hooks": output.as_dict(hooks)}
+        )
         return
     output.write(f"{counts.location} (schema {counts.schema_version}, write {counts.sequence})")
     output.write(_engine_line(engine, index, counts.sequence))
@@ -171,6 +175,11 @@ def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson =
         largest_first = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
         listed = ", ".join(f"{output.one_line(name)} {number:,}" for name, number in largest_first)
         output.write(f"{heading}: {listed or '(none)'}")
+    if hooks.spoke or hooks.silent:
+        output.write(
+            f"hooks: spoke at {hooks.spoke:,} of {hooks.spoke + hooks.silent:,} prompts, gave "
+            f"{output.count_noun(hooks.given, 'item')}, of which {hooks.used:,} were named later"
+        )
 
 
 def _engine_line(engine: Mapping[str, str | int], index: Mapping[str, str | int], sequence: int) -> str:

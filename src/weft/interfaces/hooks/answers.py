@@ -1,7 +1,7 @@
 """The texts that the model reads at each event: a status, a page about a prompt, or a warning after a failure."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -14,8 +14,9 @@ from weft.errors import StoreError
 from weft.interfaces.hooks.commands import Run
 from weft.interfaces.hooks.events import Event, Settings
 from weft.interfaces.hooks.small_talk import wants_nothing
+from weft.interfaces.hooks.tally import count_used
 from weft.interfaces.upkeep import finish_reading
-from weft.model import DEFAULT_TENANT, Filter, Json, View
+from weft.model import DEFAULT_TENANT, Context, Filter, Json, NodeRef, View
 from weft.pipeline.page_choice import GENERAL
 from weft.tokens import BOUND_ENCODING
 
@@ -40,6 +41,15 @@ _PROMPT_FLOOR: Final = 0.5
 _MAX_SESSION_CHARACTERS: Final = 150
 """Characters of the client's session id that become part of our session's name, which may have 200."""
 _MAX_LISTED_EXPERIENCES: Final = 3
+_RULES_TOKENS: Final = 240
+"""The budget of the standing rules at the start of a session: some eight short ones."""
+_MAX_REFERRED: Final = 3
+"""Items given before that a page refers back to, on one line."""
+_REFERRED_RELEVANCE: Final = 0.5
+"""The relevance from which something given before is worth naming again."""
+_REFERRED_CHARACTERS: Final = 60
+_REFERRED_TOKENS: Final = 60
+"""Characters of each of their titles, and an upper bound on what the line costs in ordinary text."""
 _GOAL_CHARACTERS: Final = 200
 """Bounds on the open experiences in the status, which every session reads."""
 
@@ -94,7 +104,25 @@ def _make_status(call: HookCall) -> str:
         f"The project's Weft store holds {contents}. What it knows about a prompt is added to the prompt; "
         '`weft context "QUESTION"` prints more.'
     )
-    return "\n".join([status, *(_describe_open_experiences(call) if counts["experience"] else ())])
+    rules = _describe_rules(call)
+    return "\n".join([status, *rules, *(_describe_open_experiences(call) if counts["experience"] else ())])
+
+
+def _describe_rules(call: HookCall) -> list[str]:
+    """Return a line of the standing rules, which the session then has; after a compaction they are told again."""
+    profile = call.weft.profile(GENERAL)
+    sections = tuple(section for section in profile.sections if section.standing == "rules")
+    context = call.weft.context(
+        "",
+        profile=replace(profile, sections=sections, frame=replace(profile.frame, title="", notes=False, empty="")),
+        max_tokens=_RULES_TOKENS,
+        tenants=call.tenants,
+        token_model=BOUND_ENCODING,
+        session=None if call.event.was_compacted else call.session,
+        now=call.now,
+    )
+    rules = [item.candidate.node.text for section in context.page.sections for item in section.items]
+    return [f"Standing rules: {' · '.join(' '.join(rule.split()) for rule in rules)}"] if rules else []
 
 
 def _learned_filter(kind: str) -> Filter:
@@ -117,15 +145,52 @@ def _describe_open_experiences(call: HookCall) -> list[str]:
 
 def _make_page_for_prompt(call: HookCall) -> str:
     """Return a page about a prompt, without what the session was given before; empty if nothing is known."""
-    settings, prompt = call.settings, call.event.prompt
-    if wants_nothing(prompt):
-        return ""
+    used = 0
+    # A file of sessions that cannot be read costs what it would have told, and no answer.
+    with suppress(StoreError):
+        used = count_used(call.weft, call.session, call.event.transcript) if call.session else 0
+    text, given = ("", 0) if wants_nothing(call.event.prompt) else _answer_prompt(call)
+    from weft.memory import HookCounts, UsageLog
+
+    # Like uses of memories: a count that cannot be stored costs nothing but itself.
+    with suppress(StoreError):
+        counts = HookCounts(spoke=int(bool(text)), silent=int(not text), given=given, used=used)
+        UsageLog(call.weft.folder).record_turn(counts, call.now)
+    return text
+
+
+def _answer_prompt(call: HookCall) -> tuple[str, int]:
+    """Return the page for a prompt that may want something, and the number of items on it."""
+    settings = call.settings
     profile = call.weft.profile(settings.profile or GENERAL)
     # The prompt stands right above the page, so a title that repeats it would be wasted.
     strict = max(profile.floor, _PROMPT_FLOOR)
     untitled = replace(profile, floor=strict, frame=replace(profile.frame, title=""))
-    page = _make_page(call, untitled, settings.max_tokens - _INTRODUCTION_TOKENS, prompt)
-    return f"{_INTRODUCTION}{page}" if page else ""
+    # Read before the page is made, which adds its own items.
+    before: Mapping[NodeRef, object] = {}
+    with suppress(StoreError):
+        before = call.weft.contexts.received(call.session).nodes if call.session else {}
+    budget = settings.max_tokens - _INTRODUCTION_TOKENS - (_REFERRED_TOKENS if before else 0)
+    context = _make_context(call, untitled, max(budget, 1), call.event.prompt)
+    # Rules alone are no answer: they are told when the session starts, and with the next page.
+    if not any(source.kind != "rule" for source in context.sources):
+        return "", 0
+    return f"{_INTRODUCTION}{context.text.rstrip()}{_refer_back(context, before)}", len(context.sources)
+
+
+def _refer_back(context: Context, before: Collection[NodeRef]) -> str:
+    """Return a line that names the best of what the session has been given before and the page leaves out."""
+    # Only what was found for the prompt: standing rules are known, and what links led to is beside the point.
+    left_out = [
+        entry
+        for entry in context.ledger
+        if (entry.tenant, entry.key) in before and not entry.tokens and entry.match_source is not None
+    ]
+    # What is left out before it is scored has its relevance only.
+    ranked = sorted(left_out, key=lambda entry: (-entry.parts.get("relevance", 0.0), entry.tenant, entry.key))
+    best = [entry for entry in ranked if entry.parts.get("relevance", 0.0) >= _REFERRED_RELEVANCE][:_MAX_REFERRED]
+    titles = dict.fromkeys((entry.title or entry.key)[:_REFERRED_CHARACTERS] for entry in best)
+    return f"\n\nGiven above already: {'; '.join(titles)}" if titles else ""
 
 
 def _make_page(
@@ -136,6 +201,18 @@ def _make_page(
     parameters: Mapping[str, Json] | None = None,
 ) -> str:
     """Return a page of what is new to the session; empty if nothing is."""
+    context = _make_context(call, profile, max_tokens, question, parameters)
+    return context.text.rstrip() if context.sources else ""
+
+
+def _make_context(
+    call: HookCall,
+    profile: "Profile",
+    max_tokens: int,
+    question: str = "",
+    parameters: Mapping[str, Json] | None = None,
+) -> Context:
+    """Return the context of what is new to the session."""
     # A pointer does not count as given, so it would come again at the next prompt.
     sections = tuple(replace(section, pointers=0) for section in profile.sections)
     context = call.weft.context(
@@ -156,7 +233,7 @@ def _make_page(
         # The usage counts change no page, so a failure to store them must not cost this one.
         with suppress(StoreError):
             UsageLog(call.weft.folder).record_uses(memories, call.now)
-    return context.text.rstrip() if context.sources else ""
+    return context
 
 
 # --- the use of a tool -------------------------------------------------------------------------------------

@@ -57,6 +57,10 @@ class Event(Struct, frozen=True):
     session: str = ""
     folder: str = ""
     prompt: str = ""
+    transcript: str = ""
+    """The file in which the client keeps the conversation."""
+    was_compacted: bool = False
+    """Whether a session starts again because its conversation was shortened."""
     tool: str = ""
     command: str = ""
     output: str = ""
@@ -96,6 +100,8 @@ def read_event(payload: bytes) -> Event:
         session=_string(sent, "session_id"),
         folder=_string(sent, "cwd"),
         prompt=_string(sent, "prompt"),
+        transcript=_string(sent, "transcript_path"),
+        was_compacted=sent.get("source") == "compact",
         tool=_string(sent, "tool_name"),
         command=_string(tool_input, "command"),
         output=_tool_output(sent, answer),
