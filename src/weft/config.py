@@ -55,6 +55,11 @@ def read_environment() -> Environment:
     )
 
 
+def active_environment() -> str:
+    """Return the folder of the Python environment that is active, or nothing."""
+    return os.environ.get("VIRTUAL_ENV", "")
+
+
 def find_client_folders() -> "ClientFolders":
     """Return the folders in which MCP clients keep their configuration."""
     from platformdirs import user_config_path

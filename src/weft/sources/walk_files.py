@@ -40,6 +40,7 @@ _ENVIRONMENT_FILE: Final = re.compile(r"\.env(?:\..+|rc)?|\.netrc|\.npmrc|\.pypi
 
 HIDDEN: Final = "hidden"
 SECRETS: Final = "may hold secrets"
+NO_FILE: Final = "pipe, socket or device"
 LINK_OUTSIDE: Final = "link that leaves the folder"
 LINK_INSIDE: Final = "link inside the folder"
 
@@ -150,6 +151,9 @@ class Walk(Struct):
         # After the ignore rules, so that an ignored folder is counted as ignored.
         if is_folder and entry.name in SKIPPED_FOLDERS:
             return f"in {entry.name}"
+        # Reading a pipe would wait for somebody to write into it.
+        if not (is_folder or entry.is_file() or entry.is_symlink()):
+            return NO_FILE
         return self._link_reason(entry) if entry.is_symlink() else ""
 
     def _link_reason(self, entry: "os.DirEntry[str]") -> str:

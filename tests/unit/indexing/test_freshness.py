@@ -258,3 +258,21 @@ def test_a_store_that_others_write_to_is_only_marked(repository: Path, store: Pa
     with Weft.open(store) as writer, writer.store.writing():
         page = ask(store, f"what is in {file.stem}")
     assert "(changed since it was read)" in page.text
+
+
+def test_odd_entries_of_a_folder_are_neither_waited_for_nor_taken_as_changed(tmp_path: Path) -> None:
+    """A pipe, a circle of links, a link that leads out, a broken one, Windows line ends, a pointer of LFS."""
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    os.mkfifo(folder / "pipe")
+    (folder / "circle").symlink_to(folder)
+    (folder / "out").symlink_to(tmp_path)
+    (folder / "broken.py").symlink_to(folder / "nowhere")
+    (folder / "crlf.py").write_bytes(b"def weigh():\r\n    return 1\r\n")
+    (folder / "model.py").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12\n")
+    with Weft.open(tmp_path / "store") as weft:
+        report = weft.index(folder)
+        assert report.not_read["odd:pipe"] == "pipe, socket or device"
+        assert not any("since" in note or "New" in note for note in weft.context("weigh").notes)
+        (folder / "crlf.py").write_bytes(b"def weigh():\r\n    return 2\r\n")
+        assert "return 2" in weft.context("weigh", floor=0).text

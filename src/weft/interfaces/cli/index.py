@@ -28,6 +28,8 @@ _WATCH_TIMEOUT_MS: Final = 200
 """How long one wait for changes lasts. Ctrl-C is noticed only between waits, so longer ones make it sluggish."""
 _DEBOUNCE_MS: Final = 400
 """Changes closer together than this are one set: editors and git write several files at once."""
+DEPENDENCIES: Final = "dependencies"
+"""The tenant of installed packages: a question about the project is not answered from them unless asked to."""
 _TANA: Final = "tana://"
 """A source that is a running program and has no folder to watch."""
 _GIT_HEAD_LOG: Final = (".git", "logs", "HEAD")
@@ -56,6 +58,13 @@ def index(
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
+    dependencies: Annotated[
+        bool,
+        typer.Option(
+            "--dependencies",
+            help="Also read the installed packages that the project declares, for the tenant `dependencies`.",
+        ),
+    ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Keep running and follow changes until Ctrl-C.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -84,9 +93,26 @@ def index(
 
     with config.open_weft(store, embedder=embedder, create=True) as weft:
         weft.indexer.confirm_move = _confirm_move
+        if dependencies:
+            _index_dependencies(weft, [Path(path) for path in paths if path != _TANA], as_json)
         report = _index_and_follow(weft, paths, run) if watch else run(weft)
     if report.problems:
         raise typer.Exit(PARTLY_DONE)
+
+
+def _index_dependencies(weft: "Weft", roots: Sequence[Path], as_json: bool) -> None:
+    """Read the declared packages of projects, each as a source of its own, apart from the projects' knowledge."""
+    from weft.sources.dependencies import find_dependencies
+
+    found = [package for root in roots for package in find_dependencies(root, config.active_environment())]
+    for package in found:
+        for path in package.paths:
+            name = package.name if len(package.paths) == 1 else f"{package.name}.{path.stem}"
+            with show_progress(f"reading {name}") as progress:
+                weft.index(path, source=name, tenant=DEPENDENCIES, progress=progress)
+    if not as_json:
+        names = ", ".join(f"{package.name} {package.version}" for package in found) or "none is installed"
+        output.write(f"Dependencies: {names}. Ask them with --tenant {DEPENDENCIES}, or with both tenants.")
 
 
 def _confirm_move(source: str, before: str, now: Path) -> bool:
