@@ -30,6 +30,7 @@ from weft.sources.notes.references import (
     Reference,
     add_pictures,
     find_headings,
+    find_inline_fields,
     find_references,
     find_tags,
     first_heading,
@@ -126,7 +127,9 @@ class Markdown:
         references = find_references(body)
         front_matter = _FrontMatterReader(file.name, values, list(problems))
         node = _note_node(front_matter, self.settings, file, _Body(body, line), self._vault)
-        fields = add_pictures(node.fields, references, self._pictures, file.name)
+        inline = find_inline_fields(body)
+        # What the front matter says comes first.
+        fields = {**inline, **add_pictures(node.fields, references, self._pictures, file.name)}
         # Links in double brackets, tags and aliases are how a graph of notes is written; documentation has none.
         if node.tags or node.aliases or any(reference.wiki for reference in references):
             fields.update(NOTE_FORM)
@@ -136,7 +139,9 @@ class Markdown:
         # A chapter in scenes is prose: its headings are not those of requirements.
         if len(nodes) == 1:
             nodes, inner_edges = self._split_sections(node, file.name)
-        edges = (*self._link_edges(node.key, file.name, references), *inner_edges)
+        typed = [self._field_edges(node.key, file.name, key, value) for key, value in inline.items()]
+        links = self._link_edges(node.key, file.name, references)
+        edges = (*links, *(edge for each in typed for edge in each), *inner_edges)
         return nodes, edges, tuple(front_matter.problems)
 
     def _split_sections(self, note: Node, name: str) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
@@ -151,6 +156,11 @@ class Markdown:
         summary = note.summary or whole.summary
         first = replace(note, kind=kind, summary=summary, text=whole.text, origin=whole.origin)
         return (first, *sections), edges
+
+    def _field_edges(self, key: str, name: str, field_name: str, value: str) -> tuple[Edge, ...]:
+        """Return the links in the value of an inline field, which say how the notes are related."""
+        links = self._link_edges(key, name, find_references(value))
+        return tuple(replace(edge, type="field", evidence=field_name) for edge in links)
 
     def _link_edges(self, key: str, name: str, references: Sequence[Reference]) -> tuple[Edge, ...]:
         """Return one edge for each note and kind of link; its evidence is the first such link."""

@@ -43,6 +43,10 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _WEB_ADDRESS: Final = re.compile(r"https?://\S+")
 _TITLE_HEADING: Final = re.compile(r"^# +(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _HEADING: Final = re.compile(r"^(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+# A line of its own, or in brackets within one: `due:: 2026-05-01`, `[due:: 2026-05-01]`.
+_FIELD_KEY: Final = r"([^\W\d_][\w -]{0,39}?)::[ \t]+"
+_FIELD_LINE: Final = re.compile(rf"^[ \t]*(?:[-*+][ \t]+)?{_FIELD_KEY}(\S[^\n]*)$", re.MULTILINE)
+_FIELD_IN_BRACKETS: Final = re.compile(rf"[\[(]{_FIELD_KEY}((?:\[\[[^\]\n]*\]\]|[^\])\n])+)[\])]")
 _COMMENTS: Final = (("<!--", "-->"), ("%%", "%%"))
 """What opens and closes a comment, in HTML and in Obsidian."""
 _NOT_LINE_END: Final = re.compile(r"[^\n]")
@@ -108,6 +112,17 @@ def find_tags(text: str) -> tuple[str, ...]:
     for pattern in (_WIKILINK, _LINK, _WEB_ADDRESS, _ANCHOR):
         visible = pattern.sub(_blank_match, visible)
     return tuple(dict.fromkeys(match.group(1).rstrip("/-") for match in _TAG.finditer(visible)))
+
+
+def find_inline_fields(text: str) -> dict[str, str]:
+    """Return the first value of each `key:: value`, as Dataview and Logseq write them, by key in small letters."""
+    visible = blank_code(text) if "::" in text else ""
+    found: dict[str, str] = {}
+    for pattern in (_FIELD_LINE, _FIELD_IN_BRACKETS):
+        for match in pattern.finditer(visible):
+            key = re.sub(r"[ .-]+", "_", match[1].strip().lower())
+            found.setdefault(key, text[match.start(2) : match.end(2)].strip())
+    return found
 
 
 def first_heading(text: str) -> str:

@@ -370,3 +370,10 @@ def test_the_name_of_a_heading_in_braces_is_no_tag(tmp_path: Path) -> None:
     assert read(vault(tmp_path, **{"A.md": "# First steps { #first-steps }\n#real"}), "A.md").nodes[0].tags == (
         "real",
     )
+
+
+def test_inline_fields_are_fields_and_typed_links(tmp_path: Path) -> None:
+    text = "status:: active\n- Owner:: [[Ada Quill]]\nSeen on [due date:: 2026-05-01] by std::string\n`code:: no`"
+    unit = read(vault(tmp_path, **{"A.md": f"---\nstatus: done\n---\n{text}", "Ada Quill.md": "x"}), "A.md")
+    assert own_fields(unit.nodes[0]) == {"due_date": "2026-05-01", "owner": "[[Ada Quill]]", "status": "done"}
+    assert [(edge.type, edge.evidence) for edge in unit.edges if edge.type == "field"] == [("field", "owner")]
