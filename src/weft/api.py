@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
@@ -314,10 +313,7 @@ class Weft:
         tana_token: str = "",
         progress: "Progress | None" = None,
     ) -> "Report":
-        """Read files, folders or `tana://` into the store; only what changed since last time is touched.
-
-        `reading` says that the files are a `story` or `notes` from now on; `auto` goes by their looks again.
-        """
+        """Read what changed in files, folders or `tana://`; as a `story` or `notes` if `reading` says so."""
         return self.indexer.index(
             paths, source=source, tenant=tenant, reading=reading, tana_token=tana_token, progress=progress
         )
@@ -336,9 +332,8 @@ class Weft:
 
     def put(self, nodes: Node | Sequence[Node] = (), edges: Edge | Sequence[Edge] = ()) -> "Written":
         """Store nodes and edges directly; they are linked and found by the next question."""
-        return self.writer.put(
-            (nodes,) if isinstance(nodes, Node) else nodes, (edges,) if isinstance(edges, Edge) else edges
-        )
+        some_edges = (edges,) if isinstance(edges, Edge) else edges
+        return self.writer.put((nodes,) if isinstance(nodes, Node) else nodes, some_edges)
 
     def delete(self, *keys: str, tenant: str = DEFAULT_TENANT) -> "Written":
         """Remove the nodes with these keys; keys that name nothing are left alone."""
@@ -368,10 +363,7 @@ class Weft:
         return self.writer.copy_to(other.reader, progress)
 
     def reembed(self, progress: "Progress | None" = None) -> int:
-        """Give every passage a vector of the embedder in use, and return how many had none of it yet.
-
-        An interrupted run is continued by the next one, or by the next write.
-        """
+        """Give every passage a vector of the embedder in use, going on where a run was interrupted."""
         return self.writer.reembed(progress)
 
     def repair(self) -> None:
@@ -383,6 +375,7 @@ class Weft:
         return self.writer.indexing_context()
 
     workshop = indexing_context  # the name under which 0.1.0 offered it
+
     # --- the store itself ---------------------------------------------------------------------------------
 
     @property
@@ -448,9 +441,7 @@ class Weft:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

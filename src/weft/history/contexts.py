@@ -45,10 +45,7 @@ KEPT_CONTEXTS: Final = 1000
 """Contexts that are kept, the newest ones. Each holds its whole ledger, so the file grows in proportion."""
 KEPT_SESSIONS: Final = 200
 """Sessions of one owner whose received nodes are kept, those used last; an older one begins anew when it returns.
-
-The owner is what stands in a session's name before its first slash: a service puts its caller there, so that no
-caller can push out the sessions of another.
-"""
+The owner stands in a session's name before its first slash: a service puts its caller there."""
 _LOCK_TIMEOUT_SECONDS: Final = 5.0
 """How long to wait for another process that writes; a write is short, so longer waits mean that it hangs."""
 _RETRY_SECONDS: Final = 0.02
@@ -306,9 +303,8 @@ class History:
         """Claim something for a session; return whether it was new to it, to one of several callers at once."""
         with self._writing() as connection:
             _touch_session(connection, session, self.max_sessions)
-            return (
-                connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (session, claimed)).rowcount == 1
-            )
+            done = connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (session, claimed))
+            return done.rowcount == 1
 
     def claimants(self, claimed: str) -> tuple[str, ...]:
         """Return the sessions that have claimed something."""
@@ -421,15 +417,12 @@ def _put_context(connection: sqlite3.Connection, record: Record, max_contexts: i
     )
 
 
-_OWNER: Final = "substr(name, 1, instr(name, '/'))"
-"""The owner of a session in SQL: its name up to the first slash, or nothing."""
-
-
 def _touch_session(connection: sqlite3.Connection, session: str, max_sessions: int) -> None:
     """Make a session the one that was used last; the oldest ones make room."""
     connection.execute("DELETE FROM sessions WHERE name = ?", (session,))
     connection.execute("INSERT INTO sessions (name) VALUES (?)", (session,))
-    own = f"{_OWNER} = substr(:name, 1, instr(:name, '/'))"
+    # The owner of a session is its name up to the first slash, or nothing.
+    own = "substr(name, 1, instr(name, '/')) = substr(:name, 1, instr(:name, '/'))"
     connection.execute(
         f"DELETE FROM sessions WHERE {own} AND place <= "
         f"(SELECT place FROM sessions WHERE {own} ORDER BY place DESC LIMIT 1 OFFSET :most)",

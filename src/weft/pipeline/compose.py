@@ -4,7 +4,6 @@ The `Printer` tells what headings and items cost: each is rendered in its format
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
@@ -23,16 +22,16 @@ from weft.pipeline.excerpt import (
     measure_text,
 )
 from weft.pipeline.fit import fit
+from weft.pipeline.item_order import find_nested, order_items
 from weft.pipeline.ledger import list_citations
 from weft.pipeline.neighbours import gather_pieces
-from weft.pipeline.outline import find_nested, order_outline
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import QuestionTerms
 from weft.pipeline.sections import Layout
 from weft.pipeline.slots import Outcome, PlacedSlot, Reason, Slot
 from weft.ports import TokenCounter
 from weft.profiles import fill
-from weft.profiles.types import Frame, Order
+from weft.profiles.types import Frame
 from weft.render import Format, ItemStyle, Lines, join_lines, render
 from weft.text import is_code
 
@@ -49,7 +48,6 @@ _MIN_UNSPENT_TOKENS: Final = 8
 """The same in tokens, for small pages: no item costs less."""
 _WIDEST_COUNTS: Final = {"items": 999, "sections": 99, "sources": 999, "counted": 999}
 """The numbers for which room is kept in the footer before they are known."""
-_FAR_PAST: Final = datetime.min.replace(tzinfo=UTC)
 """The time of items without one: they are printed first."""
 _JOIN_TOKENS: Final = 1
 """Tokens by which joined parts may exceed the sum of their counts, for each part."""
@@ -401,7 +399,7 @@ def _make_sections(layout: Layout, by_slot: Mapping[str, list[Item]]) -> tuple[P
         joined = items if placed.subject is not None else _join_passages(items)
         if placed.section.unit == "snippet":
             joined = gather_pieces(joined)
-        ordered = _in_order(joined, placed.order)
+        ordered = order_items(joined, placed.order)
         if not ordered:
             continue
         name = placed.section.name
@@ -441,24 +439,3 @@ def _add_part(
     if groups and groups[-1].subject.node.ref == placed.subject.node.ref:
         return (*groups[:-1], replace(groups[-1], parts=(*groups[-1].parts, part)))
     return (*groups, PlacedGroup(placed.subject, (part,)))
-
-
-def _in_order(items: Sequence[Item], order: Order) -> tuple[Item, ...]:
-    """Return the items as printed; pointers come last, so that they read as a list of what else there is."""
-    if order == "time":
-        items = sorted(items, key=_time_order)
-    elif order == "sequence":
-        items = sorted(
-            items, key=lambda item: (item.candidate.node.sequence is None, item.candidate.node.sequence or 0)
-        )
-    elif order == "outline":
-        items = order_outline(items)
-    elif order == "title":
-        items = sorted(items, key=lambda item: (item.candidate.node.title, item.candidate.node.key))
-    return tuple(sorted(items, key=lambda item: item.detail is Detail.POINTER))
-
-
-def _time_order(item: Item) -> tuple[datetime, int]:
-    """Return when something happened, and its place among others of that moment, which no score decides."""
-    node = item.candidate.node
-    return node.created or node.modified or _FAR_PAST, node.sequence or 0

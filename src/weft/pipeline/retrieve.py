@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 _PROPOSALS_PER_KEPT: Final = 3
 """Passages that an index is asked for, for each that is kept: its own order counts deleted passages and other
 tenants, so that ours may put a lower one first. Fewer lose such passages, more cost time."""
-
-
 _MIN_WITHOUT_KINDS: Final = 8
 """Where fewer candidates are found without the kinds that are left out, these are searched for after all."""
 _MAX_UNCROWDED_PASSAGES: Final = 1_000

@@ -1,16 +1,40 @@
-"""Order the items of a page as their outline has them: children below their parent, in its order."""
+"""Order the items of a section: by time, by title, by their sequence, or children below their parent."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item, Node, NodeRef
+from weft.profiles.types import Order
 
 _MAX_LEVEL: Final = 6
 """The deepest level that is printed: a tree of a hundred levels would leave no room for words."""
+_FAR_PAST: Final = datetime.min.replace(tzinfo=UTC)
 
 Children = Mapping[NodeRef, Sequence[NodeRef]]
+
+
+def order_items(items: Sequence[Item], order: Order) -> tuple[Item, ...]:
+    """Return the items as printed; pointers come last, so that they read as a list of what else there is."""
+    if order == "time":
+        items = sorted(items, key=_time_order)
+    elif order == "sequence":
+        items = sorted(
+            items, key=lambda item: (item.candidate.node.sequence is None, item.candidate.node.sequence or 0)
+        )
+    elif order == "outline":
+        items = order_outline(items)
+    elif order == "title":
+        items = sorted(items, key=lambda item: (item.candidate.node.title, item.candidate.node.key))
+    return tuple(sorted(items, key=lambda item: item.detail is Detail.POINTER))
+
+
+def _time_order(item: Item) -> tuple[datetime, int]:
+    """Return when something happened, and its place among others of that moment, which no score decides."""
+    node = item.candidate.node
+    return node.created or node.modified or _FAR_PAST, node.sequence or 0
 
 
 def find_nested(candidates: Iterable[Candidate]) -> frozenset[NodeRef]:
