@@ -13,7 +13,7 @@ from pydantic import Field
 
 from weft.api import Weft
 from weft.errors import UnknownName
-from weft.interfaces.ask import find_targets, profile_with_lens
+from weft.interfaces.ask import find_targets
 from weft.interfaces.request import clean, make_request, make_view
 from weft.interfaces.rest.access import Caller
 from weft.interfaces.rest.problems import Problem
@@ -67,10 +67,11 @@ def read_request(weft: Weft, asked: Asked, caller: Caller) -> tuple[Request, tup
     values["max_tokens"] = UNSET if asked.max_tokens is None else asked.max_tokens
     if asked.format is not None and asked.format not in FORMATS:
         raise UnknownName("format", asked.format, FORMATS)
-    profile = asked.profile or profile_with_lens(weft, asked.lens)
     # Elsewhere a profile may be the path of a file; here that would be a file of the server.
-    if profile not in (names := available_profiles(weft.folders)):
-        raise UnknownName("profile", profile, names)
+    if asked.profile is not None and asked.profile not in (names := available_profiles(weft.folders)):
+        raise UnknownName("profile", asked.profile, names)
+    with weft.reading(make_view(values)) as reading:
+        profile = weft.reader.choose_profile(asked.profile or "", asked.lens, reading.snapshot).name
     blend = "equal" if len(words) > 1 else None
     targets = find_targets(weft, words, make_view(values), profile, blend)
     request = make_request(

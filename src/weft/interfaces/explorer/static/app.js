@@ -83,6 +83,10 @@ async function askAndDraw() {
   }
   try {
     answer = await ask("page", askedQuery(state));
+    if (controls.answered !== answer.profile && !state.profile) {
+      controls.answered = answer.profile;
+      showControls();
+    }
     drawAnswer(true);
     growthTimer = setTimeout(askForGrowth, GROWTH_AFTER_MS);
   } catch (error) {

@@ -19,6 +19,8 @@ export class Controls {
   constructor(change) {
     this.change = change;
     this.choices = null;
+    // The profile that the store chose for the last page, where the address names none.
+    this.answered = "";
     const on = (id, event, handle) => byId(id).addEventListener(event, handle);
     byId("controls").addEventListener("submit", (event) => event.preventDefault());
     on("budget-slider", "input", (event) => change({ max_tokens: String(toBudget(Number(event.target.value))) }));
@@ -33,7 +35,7 @@ export class Controls {
 
   profileOf(state) {
     const profiles = this.choices?.profiles ?? [];
-    return profiles.find((each) => each.name === (state.profile || "general")) ?? profiles[0];
+    return profiles.find((each) => each.name === (state.profile || this.answered || "general")) ?? profiles[0];
   }
 
   budgetOf(state) {
