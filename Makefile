@@ -9,13 +9,15 @@ PEERS := .venv-evidence/installed
 WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help demo test test-backends torture check coverage format bench bench-evidence clean
+.PHONY: help demo test test-backends test-browser screenshots torture check coverage format bench bench-evidence clean
 
 help:
 	@echo "make demo    install into .venv, index the example worlds, print a page with its budget and sources"
 	@echo "make test    install the development tools and run every test (ARGS are passed to pytest)"
 	@echo "make test-backends   start every engine there is and try the contracts of stores and indexes on it"
 	@echo "make torture   kill, starve and damage a store for a minute or two, and count what is lost (ARGS are passed on)"
+	@echo "make test-browser    try the explorer in a real browser (installs Debian's chromium where there is none)"
+	@echo "make screenshots     make the pictures of docs/explorer/"
 	@echo "make check   ruff, ruff format, mypy --strict and the layer test"
 	@echo "make coverage   tests of the learning memory, at least 90 % of its lines"
 	@echo "make format  let ruff rewrite what it can"
@@ -34,6 +36,17 @@ test-backends: $(TOOLS)
 
 torture: $(TOOLS)
 	PYTHONPATH=src:tests $(BIN)/python -m torture $(ARGS)
+
+test-browser: $(TOOLS) browser
+	$(BIN)/python -m pytest --browser tests/browser $(ARGS)
+
+screenshots: $(TOOLS) browser
+	$(BIN)/python scripts/explorer_screenshots.py $(ARGS)
+
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium chromium-driver; }
 
 check: $(TOOLS)
 	$(BIN)/ruff check .

@@ -13,9 +13,10 @@ settings.load_profile("weft")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--update-golden` rewrites the golden pages; `--backends` tries every engine and not the embedded alone."""
+    """`--update-golden` rewrites the golden pages; `--backends` and `--browser` try what is installed extra."""
     parser.addoption("--update-golden", action="store_true", help="write tests/golden/pages anew")
     parser.addoption("--backends", action="store_true", help="also try the engines that need a server")
+    parser.addoption("--browser", action="store_true", help="also try the explorer in a real browser")
 
 
 def pytest_configure(config: pytest.Config) -> None:

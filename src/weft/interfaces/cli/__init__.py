@@ -53,6 +53,7 @@ COMMANDS: Final = {
     "experience": "experiences",
     "values": "memories",
     "premortem": "experiences",
+    "explore": "explore",
     "serve": "serve",
     "keys": "keys",
     "entities": "entities",

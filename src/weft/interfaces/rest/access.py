@@ -20,8 +20,12 @@ from weft.interfaces.rest.lanes import LaneName
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.served_store import Served
 
-_PUBLIC: Final = frozenset({"/healthz", "/readyz", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json"})
+_PUBLIC: Final = frozenset(
+    {"/healthz", "/readyz", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json", "/explore"}
+)
 """Paths that everybody may ask for: they tell whether the service runs and its routes, and nothing stored."""
+_PUBLIC_FILES: Final = ("/explore/static",)
+"""Beginnings of paths of files that are in the package, and so are no secret."""
 _ADMIN: Final = ("/api/keys", "/api/admin", "/metrics")
 _LEARNING: Final = ("/api/memories", "/api/experiences")
 _WRITTEN: Final = ("/api/nodes", "/api/edges")
@@ -67,7 +71,7 @@ class Caller(Struct, frozen=True):
 
 def needed_scope(method: str, path: str) -> Scope | None:
     """Return the scope that a request needs; None where everybody is answered."""
-    if path in _PUBLIC:
+    if path in _PUBLIC or _is_under(path, _PUBLIC_FILES):
         return None
     if _is_under(path, _ADMIN):
         return Scope.ADMIN

@@ -19,6 +19,7 @@ from starlette.responses import PlainTextResponse, Response
 from weft import __version__, config
 from weft.api import Weft
 from weft.errors import InvalidInput, WeftError
+from weft.interfaces.explorer import routes as explorer
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.rest import admin, contexts, keys, learning, nodes_and_edges, problems
 from weft.interfaces.rest.access import CurrentCaller, Service
@@ -62,6 +63,7 @@ def make_app(served: Served) -> FastAPI:
         learning.router,
         keys.router,
         admin.router,
+        explorer.router,
         health,
     ):
         app.include_router(router)

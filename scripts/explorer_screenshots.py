@@ -1,0 +1,79 @@
+"""Make the pictures of docs/explorer/: every view of the explorer, light and dark, at two widths."""
+
+import sys
+import tempfile
+import time
+from io import BytesIO
+from pathlib import Path
+from urllib.parse import urlencode
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
+
+from chromium import make_world, open_browser, set_screen  # noqa: E402
+from PIL import Image  # noqa: E402
+from selenium import webdriver  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+
+from rest_service import make_service, running  # noqa: E402
+
+PICTURES = ROOT / "docs" / "explorer"
+TENANTS = ("support", "finance", "analytics")
+REFUND = [
+    ("topic", "How are large refunds approved?"),
+    ("max_tokens", 700),
+    *(("tenants", name) for name in TENANTS),
+]
+NOVEL = [("topic", "Tamsin Roke"), ("profile", "narrative"), ("max_tokens", 1200)]
+VIEWS: dict[str, tuple[list[tuple[str, object]], str]] = {
+    "empty": ([], ""),
+    "ask": ([*REFUND, ("line", 6)], ""),
+    "raw": ([*NOVEL, ("view", "raw"), ("line", 12)], ""),
+    "why": (
+        [*REFUND, ("pane", "why"), ("line", 6)],
+        "document.getElementById('why-name').value = 'Which table do I use for revenue?';"
+        "document.getElementById('why-not').requestSubmit();",
+    ),
+    "source": ([*REFUND, ("line", 6)], "document.querySelector('#card .actions button').click();"),
+    "nothing": ([("topic", "zebra crossing paint thickness in Oslo")], ""),
+}
+"""Each view: what its address asks for, and what is done in it."""
+SCREENS = {"wide": (1360, 860), "phone": (390, 800)}
+COLOURS = 96
+SETTLED_SECONDS = 1.6
+"""Seconds until what other budgets would bring has been asked for and drawn."""
+
+
+def picture(browser: webdriver.Chrome, address: str, name: str, screen: str, dark: bool) -> None:
+    """Open one view and write its picture."""
+    set_screen(browser, *SCREENS[screen], dark=dark)
+    query, script = VIEWS[name]
+    browser.get(f"{address}/explore?{urlencode(query)}")
+    WebDriverWait(browser, 10).until(lambda page: page.execute_script("return document.body.dataset.ready"))
+    if script:
+        browser.execute_script(script)
+    time.sleep(SETTLED_SECONDS)
+    shot = Image.open(BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+    path = PICTURES / f"{name}-{screen}-{'dark' if dark else 'light'}.png"
+    # Few colours are used, so a palette makes the files a quarter as large.
+    shot.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def main() -> None:
+    """Make all pictures, or those of the views that are named."""
+    PICTURES.mkdir(exist_ok=True)
+    wanted = sys.argv[1:] or list(VIEWS)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(make_service(make_world(Path(folder)))) as address,
+        open_browser() as browser,
+    ):
+        for name in wanted:
+            for screen in SCREENS:
+                for dark in (False, True):
+                    picture(browser, address, name, screen, dark)
+    print(f"{len(list(PICTURES.glob('*.png')))} pictures in {PICTURES.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

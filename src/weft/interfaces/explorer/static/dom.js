@@ -1,0 +1,37 @@
+// Make elements. Text always becomes a text node: stored text is never read as HTML.
+
+export const byId = (id) => document.getElementById(id);
+
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "class") element.className = value;
+    else if (name.startsWith("--")) element.style.setProperty(name, value);
+    else element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export const count = (number) => number.toLocaleString("en");
+
+export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+const HUES = [255, 155, 45, 320, 200, 95, 20, 285];
+
+// The colour of a section or signal: the same name has the same colour in every view.
+export function hueOf(names, name) {
+  return HUES[Math.max(0, names.indexOf(name)) % HUES.length];
+}
+
+let hiding = 0;
+
+export function announce(text) {
+  const status = byId("status");
+  status.textContent = text;
+  status.classList.add("on");
+  clearTimeout(hiding);
+  hiding = setTimeout(() => status.classList.remove("on"), 1600);
+}

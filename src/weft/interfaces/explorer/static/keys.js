@@ -1,0 +1,50 @@
+// The keys; `?` lists them (templates/explore.html).
+
+import { announce, byId } from "./dom.js";
+
+export function toggleTheme() {
+  const isDark = getComputedStyle(document.documentElement).colorScheme === "dark"
+    || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+  const theme = isDark ? "light" : "dark";
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem("weft-theme", theme);
+  announce(`${theme === "dark" ? "Dark" : "Light"} colours`);
+}
+
+const isField = (element) => element?.matches("input:not([type=range], [type=checkbox]), select, textarea");
+
+export function handleKeys(actions) {
+  const goTo = (id, pane) => () => {
+    if (pane) actions.pane(pane);
+    const element = byId(id);
+    element.focus();
+    element.select?.();
+  };
+  const focused = () => document.activeElement;
+  const walk = (by) => () => actions.walk(by, focused()?.id === "ledger");
+  const simple = {
+    "/": goTo("question"), p: goTo("page", "page"), l: goTo("ledger", "why"), n: goTo("why-name", "why"),
+    b: () => { document.querySelector(".settings").open = true; byId("budget-slider").focus(); },
+    j: walk(1), k: walk(-1), "[": () => actions.step(-1), "]": () => actions.step(1), w: actions.why, s: actions.start,
+    r: actions.raw, c: actions.copy, d: actions.download, t: toggleTheme, "?": () => byId("keys").showModal(),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (document.querySelector("dialog[open]")) return;
+    const element = focused();
+    if (event.key === "Escape") {
+      if (isField(element)) byId("page").focus();
+      else byId("why-answer").hidden = true;
+      return;
+    }
+    if (isField(element)) return;
+    const isList = element?.id === "page" || element?.id === "ledger";
+    let action = simple[event.key];
+    if (isList && event.key === "ArrowDown") action = walk(1);
+    if (isList && event.key === "ArrowUp") action = walk(-1);
+    if (isList && event.key === "Enter") action = actions.open;
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}

@@ -1,0 +1,259 @@
+"""The explorer in a real browser, as a person uses it."""
+
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+pytest.importorskip("selenium")
+
+from chromium import requested, set_screen
+from selenium.webdriver import ActionChains, Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+QUESTION = "How are large refunds approved?"
+SUPPORT = [("tenants", "support"), ("tenants", "finance")]
+
+
+class Explorer:
+    """The page in the browser, with the words of a person for what is done there."""
+
+    def __init__(self, browser: Chrome, address: str) -> None:
+        self.browser, self.address = browser, address
+
+    def open(self, *query: tuple[str, object]) -> "Explorer":
+        set_screen(self.browser, 1360, 860)
+        self.browser.get(f"{self.address}/explore?{urlencode(query)}")
+        self.wait("return document.body.dataset.ready === 'yes'")
+        return self
+
+    def wait(self, script: str, *values: object) -> None:
+        WebDriverWait(self.browser, 10, 0.02).until(lambda page: page.execute_script(script, *values))
+
+    def find(self, selector: str) -> WebElement:
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        return str(
+            self.browser.execute_script("return document.querySelector(arguments[0]).textContent", selector)
+        )
+
+    def press(self, *keys: str) -> None:
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def wait_for(self, selector: str, words: str) -> None:
+        script = "return document.querySelector(arguments[0]).textContent.includes(arguments[1])"
+        self.wait(script, selector, words)
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        return parse_qs(urlsplit(self.browser.current_url).query)
+
+
+@pytest.fixture
+def explorer(shared_browser: Chrome, address: str) -> Explorer:
+    return Explorer(shared_browser, address)
+
+
+def test_typing_draws_the_page_and_the_address_holds_the_question(explorer: Explorer) -> None:
+    explorer.open(*SUPPORT)
+    assert "See what the model will read" in explorer.text("#page")
+    explorer.find("#question").send_keys(QUESTION)
+    explorer.wait_for("#page", "Second approval of large refunds")
+    assert explorer.query["topic"] == [QUESTION]
+    assert "of 4,000 tokens" in explorer.text("#figures")
+
+
+def test_a_shared_address_shows_the_same_view(explorer: Explorer) -> None:
+    query = [
+        ("topic", QUESTION),
+        ("max_tokens", 600),
+        ("format", "xml"),
+        ("view", "raw"),
+        ("show", "dropped"),
+        *SUPPORT,
+    ]
+    explorer.open(*query, ("line", 5))
+    page = explorer.text("#page")
+    explorer.open()
+    explorer.open(*query, ("line", 5))
+    assert explorer.text("#page") == page
+    assert explorer.find("#budget-number").get_attribute("value") == "600"
+    assert explorer.find("#line-5").get_attribute("aria-selected") == "true"
+    assert explorer.find("[data-show=dropped]").get_attribute("aria-pressed") == "true"
+
+
+def test_dragging_the_slider_changes_the_page_and_never_exceeds_the_budget(explorer: Explorer) -> None:
+    explorer.open(("topic", QUESTION), *SUPPORT)
+    before = explorer.text("#page")
+    slider = explorer.find("#budget-slider")
+    ActionChains(explorer.browser).click_and_hold(slider).move_by_offset(-110, 0).release().perform()
+    explorer.wait("return document.querySelector('#page').textContent !== arguments[0]", before)
+    budget = int(explorer.query["max_tokens"][0])
+    assert 200 <= budget < 4000
+    explorer.wait_for("#figures", f"of {budget:,} tokens")
+    assert int(explorer.text("#figures").split(" ")[0].replace(",", "")) <= budget
+
+
+def test_back_returns_to_the_view_before(explorer: Explorer) -> None:
+    explorer.open(("topic", QUESTION), *SUPPORT)
+    explorer.find("#format").send_keys("plain")
+    explorer.wait("return location.search.includes('format=plain')")
+    explorer.browser.back()
+    explorer.wait("return !location.search.includes('format=plain')")
+    explorer.wait("return document.querySelector('#page .h1') !== null")
+
+
+def test_keys_alone_ask_walk_explain_and_open_a_line(explorer: Explorer) -> None:
+    explorer.open(*SUPPORT)
+    explorer.press(Keys.ESCAPE, "/")
+    explorer.press(QUESTION)
+    explorer.wait_for("#page", "Second approval of large refunds")
+    explorer.press(Keys.ENTER)
+    explorer.press(Keys.ARROW_DOWN, "j", "j")
+    explorer.wait("return document.querySelector('.line.lit.known') !== null")
+    # Two keys from the page: one to the line, and the card beside it explains it already.
+    explorer.wait_for("#card", "Printed as")
+    row = explorer.browser.execute_script("return document.querySelector('.entry.lit').dataset.row")
+    assert explorer.browser.execute_script("return document.querySelector('.segment.lit').dataset.row") == row
+    explorer.press(Keys.ENTER)
+    explorer.wait("return document.querySelector('#source').open")
+    assert explorer.text("#source-text").strip()
+    explorer.press(Keys.ESCAPE)
+    explorer.press("r")
+    explorer.wait("return document.querySelector('#page').classList.contains('raw')")
+    explorer.press("]")
+    explorer.wait("return location.search.includes('max_tokens')")
+    explorer.press("?")
+    explorer.wait("return document.querySelector('#keys').open")
+
+
+def test_the_ledger_filters_and_sorts(explorer: Explorer) -> None:
+    explorer.open(("topic", QUESTION), ("max_tokens", 300), *SUPPORT)
+    explorer.find("[data-show=dropped]").click()
+    explorer.wait("return [...document.querySelectorAll('.entry')].every(row => row.matches('.dropped'))")
+    explorer.find("#find").send_keys("zzzz")
+    explorer.wait_for("#ledger", "No candidate matches")
+    explorer.find("#find").send_keys(Keys.BACKSPACE * 4)
+    explorer.find("[data-show=all]").click()
+    explorer.find("[data-sort=title]").click()
+    titles = (
+        "return [...document.querySelectorAll('.entry .name > span')].map(each => each.textContent.toLowerCase())"
+    )
+    assert (found := explorer.browser.execute_script(titles)) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Four-eyes rule", "belongs to the tenant 'shared'"),
+        ("How do I close a supplier account?", "Nothing is stored under the name"),
+        ("Second approval of large refunds", "It is on the page as"),
+    ],
+)
+def test_why_not_answers_for_any_name(explorer: Explorer, name: str, said: str) -> None:
+    explorer.open(("topic", QUESTION), ("max_tokens", 800), *SUPPORT)
+    explorer.press("n")
+    explorer.press(name, Keys.ENTER)
+    explorer.wait_for("#why-answer", said)
+
+
+def test_what_is_said_to_bring_an_item_brings_it(explorer: Explorer) -> None:
+    explorer.open(("topic", QUESTION), ("max_tokens", 300), ("show", "dropped"), *SUPPORT)
+    key = explorer.browser.execute_script("return document.querySelector('.entry.dropped').dataset.row")
+    title = explorer.text(f".entry[data-row='{key}'] .name > span")
+    explorer.find(f".entry[data-row='{key}']").click()
+    explorer.press("w")
+    explorer.wait_for("#why-answer", "appears from about")
+    explorer.find("#why-answer .offers button").click()
+    explorer.wait_for("#page", title)
+
+
+def test_topics_are_chips_that_can_be_taken_back(explorer: Explorer) -> None:
+    explorer.open(*SUPPORT)
+    explorer.press(Keys.ESCAPE, "/")
+    explorer.press("refunds")
+    ActionChains(explorer.browser).key_down(Keys.SHIFT).send_keys(Keys.ENTER).key_up(Keys.SHIFT).perform()
+    explorer.press("credit notes")
+    explorer.wait("return document.querySelectorAll('.chip').length === 1")
+    assert explorer.query["topic"] == ["refunds", "credit notes"]
+    explorer.find(".chip button").click()
+    explorer.wait("return document.querySelectorAll('.chip').length === 0")
+    assert explorer.query["topic"] == ["credit notes"]
+
+
+def test_hostile_text_stays_text(explorer: Explorer) -> None:
+    explorer.open(("topic", "quarterly hostility report"))
+    explorer.wait_for("#page", "onerror")
+    explorer.find(".line.known").click()
+    explorer.press(Keys.ENTER)
+    explorer.wait("return document.querySelector('#source').open")
+    assert explorer.browser.title == "quarterly hostility report · Weft"
+    made = "return document.querySelectorAll('#page :is(img, script, a), #source :is(img, script)').length"
+    assert explorer.browser.execute_script(made) == 0
+
+
+def test_text_from_right_to_left_is_set_so(explorer: Explorer) -> None:
+    explorer.open(("topic", "אבטיחים"))
+    explorer.wait_for("#page", "עברית")
+    script = (
+        "return [...document.querySelectorAll('.line')].filter(line => line.textContent.includes('עברית'))"
+        ".map(line => getComputedStyle(line).direction)"
+    )
+    assert "rtl" in explorer.browser.execute_script(script)
+
+
+def test_errors_say_what_to_do(explorer: Explorer) -> None:
+    explorer.open(("topic", QUESTION), ("profile", "nonsense"))
+    explorer.wait_for("#page", "nonsense")
+    assert "general" in explorer.text("#page .problem")
+
+
+def test_no_request_leaves_the_host_and_nothing_breaks_the_policy(explorer: Explorer) -> None:
+    requested(explorer.browser)
+    explorer.open(("topic", QUESTION), *SUPPORT)
+    explorer.wait_for("#legend", "would bring")
+    asked = requested(explorer.browser)
+    assert any("/explore/page" in url for url in asked)
+    assert [url for url in asked if not url.startswith((explorer.address, "blob:", "data:"))] == []
+    complaints = [each["message"] for each in explorer.browser.get_log("browser")]
+    assert [each for each in complaints if "Content Security Policy" in each or "Uncaught" in each] == []
+
+
+def test_a_phone_shows_one_pane_and_does_not_scroll_sideways(explorer: Explorer) -> None:
+    explorer.open(("topic", QUESTION), *SUPPORT)
+    set_screen(explorer.browser, 390, 800)
+    explorer.browser.refresh()
+    explorer.wait("return document.body.dataset.ready === 'yes'")
+    assert not explorer.find("#ledger").is_displayed()
+    explorer.find("[data-pane-to=why]").click()
+    assert explorer.find("#ledger").is_displayed()
+    assert explorer.browser.execute_script("return document.documentElement.scrollWidth") <= 390
+
+
+def test_the_theme_is_kept(explorer: Explorer) -> None:
+    explorer.open(("topic", QUESTION), *SUPPORT)
+    back = "return getComputedStyle(document.body).backgroundColor"
+    light = explorer.browser.execute_script(back)
+    explorer.find("#theme").click()
+    dark = explorer.browser.execute_script(back)
+    explorer.browser.refresh()
+    assert light != dark == explorer.browser.execute_script(back)
+    explorer.browser.execute_script("localStorage.clear()")
+
+
+def test_a_key_is_asked_for_and_shows_its_tenants_only(
+    shared_browser: Chrome, keyed_address: tuple[str, str]
+) -> None:
+    address, key = keyed_address
+    explorer = Explorer(shared_browser, address)
+    shared_browser.get(f"{address}/explore?topic=lunch")
+    explorer.wait("return document.querySelector('#key-needed').open")
+    explorer.find("#key").send_keys("wrong", Keys.ENTER)
+    explorer.wait_for("#key-problem", "not in use")
+    explorer.find("#key").send_keys(key, Keys.ENTER)
+    explorer.wait_for("#page", "noon")
+    assert "secret" not in explorer.browser.page_source
+    assert "other" not in explorer.text("#tenant-choices")

@@ -1,0 +1,142 @@
+"""The routes of the explorer: what is public, what needs a key, and what they answer."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rest_service import Service, make_key, make_service
+from weft import Node, Weft
+from weft.interfaces.explorer.routes import _shell
+
+EXPLORER = Path(__file__).parents[2] / "src" / "weft" / "interfaces" / "explorer"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    store = tmp_path / ".weft"
+    with Weft.open(store) as weft:
+        for number in range(12):
+            text = f"Lunch number {number} is served in the yellow hall, with soup, bread and {number} pears."
+            weft.put(Node(f"a:{number}", "note", "acme", f"Lunch {number}", text=text))
+        weft.put(Node("a:far", "note", "acme", "Roof tiles", text="Roof tiles are red."))
+        weft.put(Node("b:1", "note", "other", "Other lunch", text="The other lunch is secret."))
+    return make_service(store)
+
+
+def get(service: Service, route: str, **query: Any) -> Any:
+    done = service.http.get(f"/explore/{route}", params=query)
+    assert done.status_code == 200, done.text
+    return done.json()
+
+
+def test_the_page_is_public_and_holds_nothing_stored(service: Service) -> None:
+    make_key(service.store, "acme")
+    done = service.http.get("/explore?topic=lunch")
+    assert done.status_code == 200
+    assert "acme" not in done.text
+    policy = done.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    # Every script is a file: an inline one would be refused by the policy.
+    assert all(
+        part.startswith(" src=") or ' src="' in part.split(">")[0] for part in done.text.split("<script")[1:]
+    )
+
+
+def test_static_files_are_kept_for_good_and_others_are_not_served(service: Service) -> None:
+    address = _shell().decode().split('script type="module" src="')[1].split('"')[0]
+    done = service.http.get(address)
+    assert done.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in done.headers["cache-control"]
+    assert service.http.get("/explore/static/x/..%2froutes.py").status_code == 404
+    assert service.http.get("/explore/static/x/nothing.js").status_code == 404
+
+
+def test_everything_of_the_explorer_is_small_and_of_this_host() -> None:
+    files = [path for folder in ("static", "templates") for path in (EXPLORER / folder).iterdir()]
+    assert sum(path.stat().st_size for path in files) < 400_000
+    for path in files:
+        text = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert "://" not in text, path.name
+        assert "innerHTML" not in text, path.name
+
+
+@pytest.mark.parametrize("route", ["choices", "page", "growth", "why", "source"])
+def test_what_is_stored_needs_a_key(service: Service, route: str) -> None:
+    make_key(service.store, "acme")
+    assert service.http.get(f"/explore/{route}", params={"topic": "lunch"}).status_code == 401
+
+
+def test_a_key_sees_its_tenants_only(service: Service) -> None:
+    service.http.headers.update(make_key(service.store, "acme"))
+    assert get(service, "choices")["tenants"] == ["acme"]
+    assert "secret" not in get(service, "page", topic="the other lunch", floor=0)["text"]
+    refused = service.http.get("/explore/page", params={"topic": "lunch", "tenants": "other"})
+    assert refused.status_code == 403
+    assert service.http.get("/explore/source", params={"key": "b:1", "tenant": "other"}).status_code == 404
+    said = get(service, "why", topic="lunch", name="Other lunch")
+    assert said["state"] == "unknown"
+    assert "other" not in " ".join(said["said"]).replace("Other lunch", "")
+
+
+def test_every_line_is_accounted_for_and_points_to_its_row(service: Service) -> None:
+    drawn = get(service, "page", topic="lunch in the yellow hall", tenants="acme", max_tokens=300)
+    assert drawn["tokens"] <= 300
+    lines = drawn["text"].split("\n")
+    covered = [line for span in drawn["spans"] for line in range(span["first"], span["last"] + 1)]
+    assert covered == list(range(1, len(lines) + 1))
+    for span in drawn["spans"]:
+        if "key" in span:
+            assert drawn["rows"][span["row"]]["key"] == span["key"]
+            assert drawn["rows"][span["row"]]["detail"] != "dropped"
+
+
+def test_a_page_that_was_looked_at_is_not_kept(service: Service) -> None:
+    get(service, "page", topic="lunch", tenants="acme")
+    assert service.served.weft().recent() == ()
+
+
+def test_what_grows_is_told_with_its_budget(service: Service) -> None:
+    grown = get(service, "growth", topic="lunch in the yellow hall", tenants="acme", max_tokens=200)
+    budgets = {key: budget for _, key, budget in grown["appears"]}
+    assert min(budgets.values()) == 200
+    assert max(budgets.values()) > 200
+    assert grown["more"]
+    assert all(gain["tokens"] > 0 for gain in grown["more"])
+
+
+def test_the_budget_that_is_offered_brings_the_item(service: Service) -> None:
+    query = {"topic": "lunch in the yellow hall", "tenants": "acme"}
+    drawn = get(service, "page", **query, max_tokens=200)
+    left_out = next(row for row in drawn["rows"] if row["detail"] == "dropped")
+    said = get(service, "why", **query, max_tokens=200, name=left_out["key"])
+    assert said["state"] == "dropped"
+    budget = said["ways"][0]["set"]["max_tokens"]
+    larger = get(service, "page", **query, max_tokens=budget)
+    assert left_out["key"] in {row["key"] for row in larger["rows"] if row["detail"] != "dropped"}
+
+
+@pytest.mark.parametrize(
+    ("name", "state"), [("Lunch 1", "printed"), ("Other lunch", "hidden"), ("Nowhere at all", "unknown")]
+)
+def test_why_answers_for_every_state(service: Service, name: str, state: str) -> None:
+    said = get(service, "why", topic="lunch in the yellow hall", tenants="acme", max_tokens=4000, name=name)
+    assert said["state"] == state
+    assert said["said"]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"topic": "lunch", "profile": "../../secret"}, "profile"),
+        ({"topic": "lunch", "format": "html"}, "format"),
+        ({"topic": "lunch", "max_tokens": 0}, "max_tokens"),
+        ({"topic": "lunch", "sort": "score"}, "sort"),
+        ({"topic": ""}, "question"),
+    ],
+)
+def test_wrong_values_are_named(service: Service, query: dict[str, Any], said: str) -> None:
+    done = service.http.get("/explore/page", params={"tenants": "acme", **query})
+    assert 400 <= done.status_code < 500
+    assert said in done.json()["detail"]
