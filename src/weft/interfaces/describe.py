@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from weft.history import Difference
 from weft.model import CALIBRATED, Candidate, Edge, LedgerEntry, Node, Origin, Step, View
+from weft.pipeline.shapes import DEFINITION_KINDS
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -91,19 +92,23 @@ def _place(node: Node) -> str:
 
 
 def exact_lines(written: str, hits: "Sequence[ExactHit]", limit: int) -> list[str]:
-    """Return the lines that hold a text as `file:line: text`, below how many there are in all."""
+    """Return the lines that hold a text as `file:line: [definition] text`, below how many there are in all."""
     files = len({hit.node.origin.file or hit.node.key for hit in hits})
     more = f", {limit} shown (raise limit)" if len(hits) > limit else ""
     counted = (
         f"{len(hits):,} {'line' if len(hits) == 1 else 'lines'} in {files:,} {'file' if files == 1 else 'files'}"
     )
     heading = f"{one_line(written, _LINE_TITLE_WIDTH)!r}: {counted}{more}"
-    return [heading, *(f"{_hit_place(hit)}: {one_line(hit.text, _HIT_WIDTH)}" for hit in hits[:limit])]
+    return [heading, *map(_hit_line, hits[:limit])]
 
 
-def _hit_place(hit: "ExactHit") -> str:
-    file = hit.node.origin.file
-    return f"{file}:{hit.line}" if file else _place(hit.node)
+def _hit_line(hit: "ExactHit") -> str:
+    """Return a line with its place, which can be shown, and the definition around it, which is looked up next."""
+    node, text = hit.node, one_line(hit.text, _HIT_WIDTH)
+    if not node.origin.file:
+        return f"{_place(node)}: {text}"
+    around = f"[{one_line(node.title, _LINE_TITLE_WIDTH)}] " if node.kind in DEFINITION_KINDS else ""
+    return f"{node.origin.file}:{hit.line}: {around}{text}"
 
 
 def ledger_rows(entries: Sequence[LedgerEntry]) -> list[tuple[object, ...]]:

@@ -8,7 +8,9 @@ from msgspec import Struct
 
 from weft.errors import InvalidInput
 from weft.model import Filter, Node
+from weft.pipeline.code_order import is_sample
 from weft.pipeline.query import Reading
+from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS
 
 _NODES_PER_READ: Final = 2_000
 """Nodes whose texts are in memory at a time."""
@@ -16,9 +18,6 @@ _HISTORY_KINDS: Final = ("commit",)
 """Kinds that are searched only if the filter names them: whoever asks for all uses means the files."""
 _DELIMITED: Final = re.compile(r"/(.+)/(i?)", re.DOTALL)
 """How a regular expression is written, with an `i` behind it to ignore case."""
-
-
-_TEST_TAG: Final = "test-code"
 
 
 class ExactHit(Struct, frozen=True):
@@ -44,23 +43,30 @@ def read_pattern(written: str) -> re.Pattern[str]:
 
 
 def find_exact(written: str, filter: Filter, reading: Reading) -> tuple[ExactHit, ...]:
-    """Return every line with a match, by file and line; what has no file comes last, by key."""
+    """Return every line with a match: of code, of documents, of tests and examples, each by file and line."""
     pattern = read_pattern(written)
     hits: dict[tuple[str, str, int], ExactHit] = {}
     for node in _nodes(filter, reading):
         for hit in _hits_in(node, pattern):
             origin = node.origin
-            # A document and its section may hold the same line.
             place = (origin.source, origin.file or node.key, hit.line)
-            hits.setdefault(place, hit)
+            # A file, a class and a method may hold the same line: the innermost says most about it.
+            known = hits.get(place)
+            if known is None or _innermost_order(node) > _innermost_order(known.node):
+                hits[place] = hit
     return tuple(sorted(hits.values(), key=_order))
 
 
-def _order(hit: ExactHit) -> tuple[bool, bool, float, str, int]:
-    """Order files before what has none, tests after what they test, commits from the newest, then by place."""
+def _innermost_order(node: Node) -> tuple[bool, int, str]:
+    return node.kind in DEFINITION_KINDS, node.origin.first_line or 0, node.key
+
+
+def _order(hit: ExactHit) -> tuple[bool, bool, bool, float, str, int]:
+    """Order code before documents and both before tests and examples; what has no file last, newest first."""
     node = hit.node
     age = -node.created.timestamp() if node.origin.file is None and node.created is not None else 0.0
-    return node.origin.file is None, _TEST_TAG in node.tags, age, node.origin.file or node.key, hit.line
+    place = node.origin.file or node.key, hit.line
+    return node.origin.file is None, is_sample(node), node.kind not in CODE_KINDS, age, *place
 
 
 def _nodes(filter: Filter, reading: Reading) -> Iterator[Node]:

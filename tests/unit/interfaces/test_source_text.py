@@ -151,6 +151,7 @@ def test_exact_search_counts_every_line(weft: Weft) -> None:
     with weft.reading(VIEW) as reading:
         hits = find_exact(".weigh(", Filter(), reading)
         assert [f"{hit.node.origin.file}:{hit.line}" for hit in hits] == ["scales.py:12", "scales.py:16"]
+        assert exact_lines(".weigh(", hits, 2)[2].startswith("scales.py:16: [weigh_all] ")
         assert exact_lines(".weigh(", hits, 1)[0] == "'.weigh(': 2 lines in 1 file, 1 shown (raise limit)"
         assert [hit.line for hit in find_exact(r"/^def weigh\w+/", Filter(), reading)] == [15]
         assert len(find_exact("/CLASS scales/i", Filter(), reading)) == 1
