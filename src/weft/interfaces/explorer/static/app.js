@@ -1,6 +1,6 @@
 // The explorer: the address is the state, every change of it redraws at once.
 
-import { Budget } from "./budget.js";
+import { Spending } from "./spending.js";
 import { Controls } from "./controls.js";
 import { announce, byId, count, make, plural } from "./dom.js";
 import { drawCard, explainName, openSource } from "./explain.js";
@@ -23,7 +23,7 @@ let growthAbort = null;
 
 const controls = new Controls((changes) => change(changes));
 const reading = new Reading(choose, openChosen);
-const budget = new Budget(choose);
+const budget = new Spending(choose);
 const ledger = new Ledger(choose, (sort) => changeShown({ sort: state.sort === sort ? "" : sort }));
 
 // --- changing the state ---

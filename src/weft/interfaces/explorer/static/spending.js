@@ -1,4 +1,4 @@
-// Budget: one bar of where the tokens went, what moved between sections, and what more tokens would bring.
+// One bar of where the tokens of a page went, what moved between sections, and what more tokens would bring.
 
 import { byId, count, hueOf, make } from "./dom.js";
 
@@ -6,7 +6,7 @@ const GAINS_NAMED = 3;
 
 const sectionOf = (row) => row.section.split("/")[0];
 
-export class Budget {
+export class Spending {
   constructor(onChoose) {
     this.bar = byId("bar");
     this.legend = byId("legend");
