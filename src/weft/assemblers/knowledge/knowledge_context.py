@@ -110,11 +110,18 @@ def knowledge_context(
     pool = min(profile.fusion.pool, max(_MIN_SEARCH_POOL, _POOL_PER_ENTRY * request.entry_limit))
     fusion = replace(profile.fusion, pool=pool)
     found = search(query, probe, Filter(kinds=kinds), fusion, reading.snapshot, reading.index)
+    if not found.candidates and _holds_other_types_only(request, kinds, reading.snapshot):
+        note = f"The tenants hold none of the default types ({', '.join(kinds)}), so all types were searched."
+        kinds = ()
+        found = search(query, replace(probe, kinds=()), Filter(), fusion, reading.snapshot, reading.index)
+        found = replace(found, notes=(note, *found.notes))
     end_stage("retrieve")
     if deadline.leave_out("links were not followed"):
         lens = replace(lens, depth=0)
+    if not request.include_entities:
+        found = replace(found, candidates=_without_entities(found.candidates))
     walked = walk_graph(found.candidates, lens, reading.snapshot)
-    context = _rank_reached(walked, request.context_limit)
+    context = _rank_reached(walked, request)
     end_stage("expand")
     # Before the budget is spent: an entity counts also if the node that led to it is cut.
     entities = _find_entities((*found.candidates, *context), reading.snapshot) if request.include_entities else ()
@@ -151,6 +158,10 @@ def check_request(request: KnowledgeRequest) -> None:
     # An empty tuple is not None: it would search for no type at all, which is never meant.
     if request.entry_types == () or request.expansion_types == ():
         raise InvalidInput("An empty list of types finds nothing. Name a type, or leave the list out for all.")
+    if not request.include_entities and set(request.entry_types or ()) == {ENTITY}:
+        raise InvalidInput(
+            "entry_types asks for entities only, and include_entities is false. Change one of them."
+        )
     if request.max_tokens is not None and request.max_tokens < 1:
         raise InvalidInput(f"A budget of {request.max_tokens} tokens is not possible. Give 1 or more, or none.")
 
@@ -161,7 +172,20 @@ def entry_kinds(request: KnowledgeRequest, profile: Profile) -> tuple[str, ...]:
     default = [kind for probe in profile.probes if probe.when is None for kind in probe.kinds]
     added = [kind for probe in profile.probes if probe.when and flags.get(probe.when) for kind in probe.kinds]
     # Flags add to the types that the request names too: they were asked for by name.
-    return tuple(dict.fromkeys([*(default if request.entry_types is None else request.entry_types), *added]))
+    kinds = dict.fromkeys([*(default if request.entry_types is None else request.entry_types), *added])
+    return tuple(kind for kind in kinds if request.include_entities or kind != ENTITY)
+
+
+def _holds_other_types_only(request: KnowledgeRequest, kinds: tuple[str, ...], snapshot: Snapshot) -> bool:
+    """Whether the default types are searched, and the tenants hold nodes, but none of these types."""
+    # Types that a request names are searched and no others; only the default gives way to what is there.
+    if request.entry_types is not None or len(snapshot.matching_ids(Filter(kinds=kinds))):
+        return False
+    return bool(snapshot.statistics([]).passages)
+
+
+def _without_entities(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    return tuple(each for each in candidates if each.node.kind != ENTITY)
 
 
 def bounded_lens(request: KnowledgeRequest, profile: Profile) -> Lens:
@@ -177,11 +201,14 @@ def bounded_lens(request: KnowledgeRequest, profile: Profile) -> Lens:
     )
 
 
-def _rank_reached(walked: WalkResult, limit: int) -> tuple[Candidate, ...]:
+def _rank_reached(walked: WalkResult, request: KnowledgeRequest) -> tuple[Candidate, ...]:
     """Return the nodes that the walk reached, by closeness, best first."""
     # The walk returns its starts as well, with distance 0; these are in the other list.
-    reached = [each for each in walked.candidates if each.distance]
-    return tuple(sorted(reached, key=lambda each: (-closeness(each), each.node.tenant, each.node.key))[:limit])
+    reached = tuple(each for each in walked.candidates if each.distance)
+    # Unwanted entities are walked through all the same: they are what links two nodes that name the same thing.
+    wanted = reached if request.include_entities else _without_entities(reached)
+    ranked = sorted(wanted, key=lambda each: (-closeness(each), each.node.tenant, each.node.key))
+    return tuple(ranked[: request.context_limit])
 
 
 def _find_entities(candidates: Sequence[Candidate], snapshot: Snapshot) -> tuple[Candidate, ...]:
@@ -238,7 +265,7 @@ def _explain_gaps(
         if missing and spending.smallest_dropped is not None:
             yield (
                 f"{missing} of {len(members)} {_LIST_LABELS[name]} did not fit into max_tokens "
-                f"{request.max_tokens}; the smallest of them takes about {spending.smallest_dropped[name]} tokens."
+                f"{request.max_tokens}; the smallest of them takes {spending.smallest_dropped[name]} tokens."
             )
 
 
@@ -251,9 +278,19 @@ def _explain_no_entry_points(request: KnowledgeRequest, kinds: Sequence[str], sn
     if not len(snapshot.matching_ids(Filter(kinds=tuple(kinds)))):
         return (
             f"The tenants hold no node of the types searched ({', '.join(kinds)}): widen entry_types, or set "
-            "include_schemas or include_examples."
+            f"include_schemas or include_examples. {_describe_held(snapshot)}"
         )
+    if not kinds:
+        return "No node matches the query: ask in other words."
     return f"No node of the types {', '.join(kinds)} matches the query: ask in other words, or widen entry_types."
+
+
+def _describe_held(snapshot: Snapshot) -> str:
+    """List the types that the tenants hold."""
+    # The store knows types of other tenants too, which must not be named here.
+    held = [kind for kind in snapshot.kinds() if len(snapshot.matching_ids(Filter(kinds=(kind,))))]
+    more = ", …" if len(held) > _MAX_LISTED_TYPES else ""
+    return f"They hold: {', '.join(held[:_MAX_LISTED_TYPES])}{more}."
 
 
 def _explain_no_context(request: KnowledgeRequest, lists: Lists, snapshot: Snapshot) -> str:
@@ -300,7 +337,12 @@ def _limit_section(section: Section, request: KnowledgeRequest) -> Section:
     if section.reach == "found":
         return replace(section, limit=request.entry_limit)
     if section.reach == "walked":
-        return replace(section, limit=request.context_limit)
+        # Types that the request names are shown on this page too, beside those of the design.
+        named = [
+            kind for kind in (*(request.entry_types or ()), *(request.expansion_types or ())) if kind != ENTITY
+        ]
+        kinds = tuple(dict.fromkeys((*section.kinds, *named)))
+        return replace(section, limit=request.context_limit, kinds=kinds)
     return section
 
 

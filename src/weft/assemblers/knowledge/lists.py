@@ -21,6 +21,8 @@ MAX_NEIGHBOURS: Final = 256
 """Edges of one node to look at for entities and links; only hubs have more, and the strongest come first."""
 SHARES_PERCENT: Final = {"entry_points": 60.0, "context_nodes": 30.0, "entities": 10.0}
 """The share of the budget that each list may spend first, as the design fixes it; keys as in `tokens_used`."""
+_BEST_LIST: Final = "entry_points"
+"""The list whose best item may take of the whole budget, before the rest of it is shared."""
 
 _MAX_REMEMBERED_COUNTS: Final = 50_000
 """Token counts kept in memory, at about 100 bytes each; more would only help services with very many nodes."""
@@ -196,21 +198,29 @@ class Spending(Struct, frozen=True):
 
 
 def spend(lists: Lists, budget: int | None, count: TokenCounter) -> Spending:
-    """Keep what fits into the budget; an oversize item does not starve the rest, and unused shares move on."""
+    """Keep what fits into the budget; an oversize item does not starve the rest, and unused shares move on.
+
+    The best entry point that fits at all is kept: with a larger budget it must not give way to lesser items.
+    """
     if budget is None:
         return Spending(lists)
     candidates, costs = lists.by_name(), _Costs(count)
     taken: dict[tuple[str, int], int] = {}
-    left = budget
+    for index, entry in enumerate(lists.entry_points):
+        if costs.fits(_BEST_LIST, entry, budget):
+            taken[_BEST_LIST, index] = costs.exact(_BEST_LIST, entry.node)
+            break
     # First every list spends its own share, then what is left is offered to all in turn.
     for shares in (SHARES_PERCENT, dict.fromkeys(SHARES_PERCENT, 100.0)):
         for name, members in candidates.items():
-            available = min(int(budget * shares[name] / 100), left)
+            left = budget - sum(taken.values())
+            spent = sum(cost for (owner, _), cost in taken.items() if owner == name)
+            available = min(int(budget * shares[name] / 100) - spent, left)
             # Goes on after one that does not fit: a smaller one further down may.
             for index, candidate in enumerate(members):
                 if (name, index) not in taken and costs.fits(name, candidate, available):
                     taken[name, index] = cost = costs.exact(name, candidate.node)
-                    available, left = available - cost, left - cost
+                    available -= cost
     return _summarise(candidates, taken, costs)
 
 
@@ -221,14 +231,14 @@ def _summarise(
     for name, members in candidates.items():
         kept[name] = tuple(each for index, each in enumerate(members) if (name, index) in taken)
         used[name] = sum(cost for (owner, _), cost in taken.items() if owner == name)
-        dropped = [costs.at_least(name, each) for index, each in enumerate(members) if (name, index) not in taken]
+        dropped = [each for index, each in enumerate(members) if (name, index) not in taken]
         if dropped:
-            smallest_dropped[name] = min(dropped)
+            smallest_dropped[name] = costs.smallest(name, dropped)
     return Spending(Lists(*kept.values()), sum(used.values()), used, smallest_dropped)
 
 
 class _Costs:
-    """The tokens of items, counted only when needed: most items that do not fit are never counted."""
+    """The tokens of items, each counted at most once."""
 
     def __init__(self, count: TokenCounter) -> None:
         self._count, self._known = count, dict[tuple[str, int], int]()
@@ -238,19 +248,19 @@ class _Costs:
         # In the order of their cost: the exact count is needed only if the lower bound fits.
         return (
             available > 0
-            and self._text_tokens(candidate) <= available
+            and self._text_tokens(name, candidate) <= available
             and self.exact(name, candidate.node) <= available
         )
 
-    def at_least(self, name: str, candidate: Candidate) -> int:
-        """Return the tokens of an item, or those of its text if the item was never counted."""
-        # A note needs only a rough number, so nothing is counted for it that was not counted before.
-        known = self._known.get((name, candidate.node.id))
-        return known or self._text_tokens(candidate) or self.exact(name, candidate.node)
+    def smallest(self, name: str, candidates: Sequence[Candidate]) -> int:
+        """Return the tokens of the smallest of some items of a list."""
+        return min(self.exact(name, candidate.node) for candidate in candidates)
 
-    def _text_tokens(self, candidate: Candidate) -> int:
+    def _text_tokens(self, name: str, candidate: Candidate) -> int:
         """Return the stored count of the text, a lower bound, if the same tokenizer made it; else 0."""
-        return (candidate.text_tokens or 0) if self._count.name == DEFAULT_ENCODING else 0
+        # An entity is counted without its text, which may be longer than all that is listed of it.
+        is_bound = name != "entities" and self._count.name == DEFAULT_ENCODING
+        return (candidate.text_tokens or 0) if is_bound else 0
 
     def exact(self, name: str, node: Node) -> int:
         """Return the tokens of an item of a list."""

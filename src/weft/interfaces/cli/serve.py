@@ -73,8 +73,11 @@ def serve(
     except ModuleNotFoundError as error:
         raise MissingExtra("weft serve", "serve") from error
     around = config.read_environment()
-    folder = config.find_store(store, around)
     server = config.server_url(store, around)
+    # A service may begin with nothing: nodes are written to it over HTTP.
+    folder = config.find_store(store, around) if read_only else config.find_store_to_write(store, around)
+    if not server and not folder.exists() and not read_only:
+        output.write_note(f"There is no store in {output.short_path(folder)} yet: a new one is made.")
     settings = config.ServeSettings(
         folder,
         config.choose_embedder(embedder, around),

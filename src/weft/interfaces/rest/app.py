@@ -141,13 +141,13 @@ def serve(
     shown_host = f"[{host}]" if ":" in host else host
     scheme = "https" if settings.tls_cert else "http"
     address = f"{scheme}://{shown_host}:{listener.getsockname()[1]}"
+    # A store that cannot be opened is reported here: a worker that fails over it would only be started again.
+    _open_store(settings, create=not settings.read_only).close()
     if workers == 1:
         app = make_app_for(settings)
         announce(address)
         _serve_here(app, settings, listener)
     else:
-        # A store that cannot be opened is reported here: a worker that fails over it would only be started again.
-        _open_store(settings).close()
         announce(address)
         _serve_in_workers(settings, listener, workers)
 
@@ -256,13 +256,13 @@ def make_app_for(settings: config.ServeSettings) -> FastAPI:
     return make_app(served)
 
 
-def _open_store(settings: config.ServeSettings) -> Weft:
-    """Return the store, opened as the settings say."""
+def _open_store(settings: config.ServeSettings, *, create: bool = False) -> Weft:
+    """Return the store, opened as the settings say; `create` makes a new one where there is none."""
     return config.open_weft(
         settings.server or settings.store,
         embedder=settings.embedder or None,
         read_only=settings.read_only,
-        create=False,
+        create=create,
     )
 
 

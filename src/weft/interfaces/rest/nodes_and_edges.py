@@ -1,5 +1,6 @@
 """/api/nodes and /api/edges: create, read, change, delete, write in batches and list."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Path
@@ -10,6 +11,7 @@ from starlette.responses import Response
 from weft.api import Weft
 from weft.assemblers.knowledge.lists import split_content
 from weft.indexing.link import SHARED_TENANT
+from weft.indexing.prepare import content_hash
 from weft.indexing.write import MAKER
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service
 from weft.interfaces.rest.convert import (
@@ -80,6 +82,25 @@ def _read_stored(weft: Weft, tenant: str, keys: list[str]) -> list[Node]:
     return [rows[found[key][0]].node for key in keys]
 
 
+def _with_times(weft: Weft, nodes: list[Node]) -> list[Node]:
+    """Return the nodes with the times of their creation and last change; unchanged ones keep the stored times."""
+    now, dated = datetime.now(UTC), {(node.tenant, node.key): node for node in nodes}
+    known: dict[tuple[str, str], Node] = {}
+    for tenant in {node.tenant for node in nodes}:
+        keys = list(weft.store.hashes(tenant, [node.key for node in nodes if node.tenant == tenant]))
+        known |= {(tenant, node.key): node for node in _read_stored(weft, tenant, keys)}
+    for ref, node in dated.items():
+        stored = known.get(ref)
+        if stored is None:
+            dated[ref] = replace(node, created=now, modified=now)
+            continue
+        # Importance is calculated from links: a node that was sent again does not carry it.
+        kept = replace(node, created=stored.created, modified=stored.modified, importance=stored.importance)
+        is_same = content_hash(kept, None) == content_hash(stored, None)
+        dated[ref] = replace(kept, importance=node.importance, modified=stored.modified if is_same else now)
+    return list(dated.values())
+
+
 @node_router.post("/api/nodes", status_code=201, response_model=NodeOutput)
 def create_node(
     body: NodeInput, service: Service, caller: CurrentCaller, conditions: CurrentConditions
@@ -92,7 +113,7 @@ def create_node(
         if weft.store.hashes(node.tenant, [node.key]):
             (known,) = _read_stored(weft, node.tenant, [node.key])
             raise Problem(409, f"Key {node.key!r} is taken by node {known.id}. Change that one with PATCH.", "key")
-        written = weft.put([node])
+        written = weft.put(_with_times(weft, [node]))
     stored = node_shape(_read_stored(weft, node.tenant, [node.key])[0])
     return tagged(stored, conditions, 201, written.note)
 
@@ -103,8 +124,9 @@ def upsert_nodes(body: NodeBatch, service: Service, caller: CurrentCaller) -> Re
     for node_input in body.nodes:
         caller.check_write(node_input.tenant_id)
     weft, nodes = service.weft(), [node_from(node_input) for node_input in body.nodes]
-    # Of a key that is sent twice the last node counts, as if they had been sent one after the other.
-    report = weft.put(list({(node.tenant, node.key): node for node in nodes}.values()))
+    with weft.store.writing():
+        # Of a key that is sent twice the last node counts, as if they had been sent one after the other.
+        report = weft.put(_with_times(weft, nodes))
     ids: dict[tuple[str, str], int] = {}
     for tenant in dict.fromkeys(node.tenant for node in nodes):
         keys = list(dict.fromkeys(node.key for node in nodes if node.tenant == tenant))
@@ -144,7 +166,7 @@ def change_node(
         caller.check_write(known.tenant)
         conditions.check(node_shape(known))
         # A node is written by its key; the store keeps the id that it gave to it.
-        written = weft.put([replace(known, id=0, **_changes(body))])
+        written = weft.put(_with_times(weft, [replace(known, id=0, **_changes(body))]))
     return tagged(node_shape(node_of(weft, caller, node_id)), conditions, 200, written.note)
 
 

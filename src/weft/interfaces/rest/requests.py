@@ -21,10 +21,6 @@ from pydantic_core import PydanticCustomError
 from weft.interfaces.request import CONTEXT_FIELDS, FLOOR, LARGEST_NUMBER, RequestField, fields_for
 from weft.model import SEARCH_MATCHES
 
-NodeType = Literal[
-    "faq", "playbook", "permission_rule", "concept", "schema_index", "schema_field", "example", "entity"
-]
-
 LARGEST_ID: Final = LARGEST_NUMBER
 _MAX_CONTENT_DEPTH: Final = 32
 _MAX_CONTENT_VALUES: Final = 20_000
@@ -219,17 +215,17 @@ class ContextRequest(page_model()):  # type: ignore[misc]
 
     query: Query = Field("", description="Search query for entry points.")
     tenant_ids: Tenants = Field(default_factory=list, description="Tenants to read; none reads nothing.")
-    entry_types: Annotated[list[NodeType], Field(min_length=1, max_length=32)] | None = Field(
-        None, description="Node types to search; null for the default set."
+    entry_types: Annotated[list[Kind], Field(min_length=1, max_length=32)] | None = Field(
+        None, description="Node types to search, of any that the tenants hold; null for the default set."
     )
     entry_limit: int = Field(10, ge=1, le=200, description="Most entry points to return.")
     expand: bool = Field(True, description="Whether the graph is walked.")
-    expansion_types: Annotated[list[NodeType], Field(min_length=1, max_length=32)] | None = Field(
+    expansion_types: Annotated[list[Kind], Field(min_length=1, max_length=32)] | None = Field(
         None, description="Node types to walk to and through; null for all."
     )
     max_depth: int = Field(2, ge=0, le=10, description="Most steps from an entry point.")
     context_limit: int = Field(50, ge=0, le=1000, description="Most context nodes to return.")
-    include_entities: bool = Field(True, description="Whether entities are collected.")
+    include_entities: bool = Field(True, description="Whether entities are returned, in any list.")
     include_schemas: bool = Field(False, description="Whether schema nodes are searched.")
     include_examples: bool = Field(False, description="Whether example nodes are searched.")
     max_tokens: int | None = Field(None, ge=1, le=10_000_000, description="Token limit; null for none.")
