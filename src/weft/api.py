@@ -17,7 +17,7 @@ from weft.config import local_folder
 from weft.embed import open_embedder
 from weft.errors import InvalidInput, StoreError
 from weft.history import Difference, History, Record, compare, make_record, read_shown, rebuild_request
-from weft.indexing.freshness import REFRESH_SECONDS
+from weft.indexing.freshness import REFRESH_SECONDS, checking_once
 from weft.model import (
     DEFAULT_TENANT,
     UNSET,
@@ -105,6 +105,7 @@ class Weft:
 
     # --- asking -------------------------------------------------------------------------------------------
 
+    @checking_once()
     def context(
         self,
         question: str = "",

@@ -7,6 +7,8 @@ the next indexing run completes it, as it completes a run that was interrupted.
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -60,6 +62,24 @@ class Freshness(Struct, frozen=True):
 
 
 FRESH: Final = Freshness({})
+_unchanged: ContextVar[dict[tuple[int, tuple[str, ...]], Freshness] | None] = ContextVar("unchanged", default=None)
+"""The checks of the question being answered that found no file changed, by the upkeep's identity and tenants."""
+
+
+@contextmanager
+def checking_once() -> Iterator[None]:
+    """Let all readings of one question share a check, if it found no file changed.
+
+    A question reads the store two or three times, and looking at thousands of files takes longer than some pages.
+    """
+    if _unchanged.get() is not None:
+        yield
+        return
+    token = _unchanged.set({})
+    try:
+        yield
+    finally:
+        _unchanged.reset(token)
 
 
 class Upkeep:
@@ -90,6 +110,10 @@ class Upkeep:
 
     def check(self, tenants: Sequence[str]) -> Freshness:
         """Compare the sources of some tenants with their files; read what changed, and mark what is left."""
+        known, key = _unchanged.get(), (id(self), tuple(tenants))
+        if known is not None and key in known:
+            self.last = known[key]
+            return self.last
         records = load_records(self._folder, tenants)
         if not records:
             self.last = FRESH
@@ -97,6 +121,7 @@ class Upkeep:
         marks: dict[tuple[str, str, str], Stale] = {}
         notes: list[str] = []
         unread: list[Unread] = []
+        is_unchanged = True
         worktree = find_worktree(self._working) if self._working is not None else None
         for record in records:
             root = record.path(self._folder)
@@ -109,6 +134,7 @@ class Upkeep:
                     f"read. `weft remove {record.source}` takes them out."
                 )
                 continue
+            is_unchanged = is_unchanged and not found.files
             head = read_head(root)
             left = self._refresh(record, found, root, head, now)
             marks |= {(record.tenant, record.source, name): Stale.CHANGED for name in left.changed}
@@ -118,6 +144,9 @@ class Upkeep:
                 unread.append(Unread(record.tenant, record.source, root))
             notes += [*described, *_describe_worktree(record, root, head, worktree)]
         self.last = Freshness(marks, tuple(notes), tuple(unread))
+        # Where files changed, the next reading has time of its own to read more of them.
+        if known is not None and is_unchanged:
+            known[key] = self.last
         return self.last
 
     def roots(self, tenants: Sequence[str]) -> dict[tuple[str, str], Path]:

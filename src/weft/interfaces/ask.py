@@ -34,6 +34,14 @@ _ASKS_CHANGES: Final = re.compile(
 
 def ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
     """Return the page for the values of a request, by field name, and keep it for later comparison."""
+    # Loaded here, because what prints help loads this module.
+    from weft.indexing.freshness import checking_once
+
+    with checking_once():
+        return _ask(weft, values)
+
+
+def _ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
     lens, depth = values.get("lens"), values.get("depth")
     view = make_view(values)
     with weft.reading(view) as reading:

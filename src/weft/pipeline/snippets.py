@@ -53,6 +53,8 @@ _GAP_TOKENS: Final = 4
 """The most that the mark for left-out text costs."""
 _JOIN_TOKENS: Final = 1
 """The cost of joining a snippet to the one before it."""
+_MAX_SAVED_TOKENS: Final = _GAP_TOKENS - _JOIN_TOKENS
+"""How much less than its own tokens a snippet can cost: between two others it takes away the mark of a gap."""
 _CHARACTERS_PER_TOKEN: Final = 4
 """The guess for snippets that were stored without a count."""
 _LEADING_MARKS: Final = (":", "?")
@@ -269,10 +271,14 @@ class SnippetFiller(Struct):
         """Offer so many tokens, if the page has them, to every snippet in turn."""
         end = self.spent + min(tokens, self.page.remaining)
         if self.names_only is None:
+            lengths = self.snippets.tokens
             for index in self.snippets.order:
-                if end - self.spent < MIN_ITEM_TOKENS:
+                left = end - self.spent_on_snippets
+                if left < MIN_ITEM_TOKENS:
                     return
-                self.try_place(index, end - self.spent, relaxed=relaxed)
+                # Most snippets are too long for what is left, even if they close gaps, and need no closer look.
+                if lengths[index] <= left + _MAX_SAVED_TOKENS:
+                    self.try_place(index, left, relaxed=relaxed)
         if not self.chosen:
             self.names_only = self.names_only or SlotFiller(self.slot, self.page, self.share_tokens)
             self.names_only.offer(end - self.spent, relaxed=relaxed)

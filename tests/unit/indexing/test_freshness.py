@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from weft import Context, Weft
+from weft.indexing.freshness import checking_once
 from weft.indexing.working_tree import compare, load_records
 from worlds import NOW
 
@@ -276,3 +277,20 @@ def test_odd_entries_of_a_folder_are_neither_waited_for_nor_taken_as_changed(tmp
         assert not any("since" in note or "New" in note for note in weft.context("weigh").notes)
         (folder / "crlf.py").write_bytes(b"def weigh():\r\n    return 2\r\n")
         assert "return 2" in weft.context("weigh", floor=0).text
+
+
+def test_the_readings_of_one_question_share_a_check_that_found_nothing_changed(
+    repository: Path, store: Path
+) -> None:
+    file = code_file(repository)
+    with Weft.open(store, refresh_seconds=0) as weft:
+        upkeep = weft.reader.upkeep
+        with checking_once():
+            assert not upkeep.check(("default",)).marks
+            file.write_text(file.read_text() + "\n# a remark\n")
+            assert not upkeep.check(("default",)).marks
+        with checking_once():
+            first = upkeep.check(("default",))
+            assert first.marks
+            file.unlink()
+            assert upkeep.check(("default",)).marks != first.marks
