@@ -245,12 +245,11 @@ class Weft:
         from weft.assemblers.knowledge.knowledge_context import knowledge_context
 
         count, note = counter_for(token_model)
-        token_notes = () if note is None else (note,)
 
         def answer() -> "KnowledgeContext":
             with self.reading(View(as_tuple(tenants))) as reading:
                 found = knowledge_context(request, self.profile("knowledge"), reading, count, observe)
-                return dataclasses.replace(found, notes=(*found.notes, *reading.notes, *token_notes))
+                return dataclasses.replace(found, notes=(*found.notes, *reading.notes, *([note] if note else ())))
 
         return retry_once(answer)
 
