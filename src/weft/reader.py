@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 DIRECTIONS: Final = ("in", "out")
 # Profiles with the user's lenses are read from files once; a service rarely uses more than a few.
 _PROFILES_KEPT: Final = 32
+# The page that suits a store is counted once for each view of each state; a server has few at a time.
+_PAGES_KEPT: Final = 32
 # The largest number that SQLite, PostgreSQL and JSON all hold exactly.
 _LAST_SEQUENCE: Final = 2**53 - 1
 _REEMBEDDED: Final = (
@@ -91,6 +93,7 @@ class Reader:
         self._embedder_matched = False
         self._views: Views | None = None
         self._profiles = LruCache[object, Profile](_PROFILES_KEPT)
+        self._pages = LruCache[tuple[str, View, int], str](_PAGES_KEPT)
         self.upkeep = Upkeep(
             self.folder,
             self.store,
@@ -218,7 +221,7 @@ class Reader:
 
     def choose_profile(self, name: str, lens: str | None, snapshot: Snapshot) -> Profile:
         """Return the profile of that name, or the one that suits the store and has the lens."""
-        chosen = self.profile(name or choose_page(snapshot))
+        chosen = self.profile(name or self._page_for(snapshot))
         if name or lens is None or lens in chosen.lens_names:
             return chosen
         # A lens of another kind of page brings that page; general comes first, as the page for anything.
@@ -228,6 +231,11 @@ class Reader:
             lenses = {lens_name for profile in known.values() for lens_name in profile.lens_names}
             raise UnknownName("lens", lens, lenses)
         return found
+
+    def _page_for(self, snapshot: Snapshot) -> str:
+        """Return the name of the page that suits what a snapshot shows."""
+        key = (snapshot.identity, snapshot.view, snapshot.sequence)
+        return self._pages.get_or_make(key, lambda: choose_page(snapshot))
 
     def find_targets(self, words: Sequence[str], view: View) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the words as nodes to start from if all of them name one, and those that are also mere words."""
