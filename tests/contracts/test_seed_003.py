@@ -252,10 +252,50 @@ def test_a_result_that_cannot_be_used_is_named(broken: dict[str, Any]) -> None:
         assembled([broken])
 
 
-def test_no_results_make_a_page_that_says_so() -> None:
-    page = assembled([])
-    assert page.context == "*Note: No matching nodes found.*"
-    assert (page.sources, page.truncated) == ((), False)
+@pytest.mark.parametrize("format", ["markdown", "xml", "plain", "json"])
+def test_no_results_give_the_empty_context_of_the_document(format: str) -> None:
+    assert assembled([], format=format) == AssembledContext("", (), 0, truncated=False)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_tokens": 300, "format": "plain", "include_sources": False},
+        {"maxTokens": "300", "format": "plain", "includeSources": "false"},
+        AssemblyOptions(max_tokens="300", format="plain", include_sources=False),  # type: ignore[arg-type]
+    ],
+)
+def test_options_may_be_a_mapping_and_numbers_may_be_text(options: Any) -> None:
+    expected = assembled(max_tokens=300, format="plain", include_sources=False)
+    assert asyncio.run(assemble(RESULTS, options)) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"max_tokens": "many"}, "'many'"),
+        ({"max_tokens": True}, "True"),
+        ({"max_tokens": 2.5}, "2.5"),
+        ({"max_tokens": float("inf")}, "inf"),
+        ({"maxToken": 300}, "maxToken"),
+        ({"groupByType": "perhaps"}, "'perhaps'"),
+        (300, "300"),
+    ],
+)
+def test_options_that_cannot_be_read_are_refused_by_name(options: Any, named: str) -> None:
+    with pytest.raises(InvalidInput, match=named):
+        asyncio.run(assemble(RESULTS, options))
+
+
+@pytest.mark.parametrize("kind", ["document", "function", "commit"])
+@pytest.mark.parametrize("format", ["markdown", "xml", "plain"])
+def test_an_entity_with_a_long_summary_is_excerpted(kind: str, format: str) -> None:
+    summary = " ".join(f"Refund number {number} is paid within ten days." for number in range(80))
+    result = SearchResult("a", Entity("Refunds", kind, "a.py", 1, summary=summary), 0.9)
+    page = assembled([result], format=format, max_tokens=200)
+    assert 120 < page.token_count <= 200
+    assert "paid within ten days" in page.context
+    assert page.truncated
 
 
 HOSTILE = st.lists(

@@ -7,7 +7,7 @@ candidates, and printed by the same pipeline as any other page.
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Final
@@ -45,6 +45,16 @@ _ALTERNATIVE_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 """The names that each value of an entity may have in a result, in the order in which they are tried."""
 _SCORE_NAMES: Final = ("score", "relevance", "similarity")
 """The names that a score may have, likewise."""
+
+_MAX_SUMMARY_CHARACTERS: Final = 500
+"""The length up to which a summary is printed whole or not at all; the design cuts texts at it."""
+_OPTION_NAMES: Final[Mapping[str, str]] = {
+    "maxTokens": "max_tokens",
+    "includeSources": "include_sources",
+    "includeCodeContent": "include_code_content",
+    "groupByType": "group_by_type",
+}
+"""The options as the design spells them, with our names."""
 
 _FENCE_LANGUAGES: Final[Mapping[str, str]] = {"tsx": "typescript"}
 """Languages whose fences are marked with the name of another."""
@@ -110,7 +120,7 @@ class AssembledContext:
 
 async def assemble(
     results: Sequence[object],
-    options: AssemblyOptions = AssemblyOptions(),
+    options: AssemblyOptions | Mapping[str, object] | None = None,
     *,
     question: str = "",
     token_model: str = DEFAULT_ENCODING,
@@ -119,12 +129,63 @@ async def assemble(
     """Return the results as one page of at most `max_tokens`, the best first within each group.
 
     Results may be `SearchResult`s, candidates of a Weft, mappings, objects or (thing, score) pairs. With the
-    question, long contents are shown around what it asks.
+    question, long contents are shown around what it asks. Options may be a mapping, with the names of
+    `AssemblyOptions` or those of the design (`maxTokens`). No results make the empty context of the design.
     """
+    options = _read_options(options)
     # Read before the thread starts: objects of the caller may not be safe to read in another one.
     read = tuple(_read_result(result, index) for index, result in enumerate(results))
     request = Request(question=question, max_tokens=options.max_tokens, token_model=token_model)
     return await asyncio.to_thread(_assemble, _by_key(read), options, request, now or datetime.now(UTC))
+
+
+def _read_options(options: AssemblyOptions | Mapping[str, object] | None) -> AssemblyOptions:
+    """Return the options, read from a mapping if they are one; raise InvalidInput for values that mean nothing."""
+    names = tuple(each.name for each in fields(AssemblyOptions))
+    if options is None:
+        return AssemblyOptions()
+    if isinstance(options, AssemblyOptions):
+        given: dict[str, object] = {name: getattr(options, name) for name in names}
+    elif isinstance(options, Mapping):
+        given = {_OPTION_NAMES.get(str(name), str(name)): value for name, value in options.items()}
+    else:
+        raise InvalidInput(
+            f"{options!r} are no options. Give AssemblyOptions, or a mapping of {', '.join(names)}."
+        )
+    for name in given:
+        if name not in names:
+            raise UnknownName("option", name, names)
+    flags = {
+        name: _read_flag(name, value) for name, value in given.items() if name not in ("max_tokens", "format")
+    }
+    return AssemblyOptions(
+        max_tokens=_read_budget(given.get("max_tokens", AssemblyOptions().max_tokens)),
+        format=str(given.get("format", AssemblyOptions().format)),
+        **flags,
+    )
+
+
+def _read_budget(value: object) -> int:
+    """Return a number of tokens, which may come as text or as a float without a fraction."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value == int(value)
+    ):
+        return int(value)
+    raise InvalidInput(f"max_tokens {value!r} is no whole number. Give a number of tokens, as in 4000.")
+
+
+def _read_flag(name: str, value: object) -> bool:
+    """Return a flag, which may come as the text of a boolean."""
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    if isinstance(value, bool):
+        return value
+    raise InvalidInput(f"{name} {value!r} is neither true nor false. Give one of them.")
 
 
 def _by_key(results: Sequence[SearchResult]) -> Mapping[str, SearchResult]:
@@ -147,6 +208,8 @@ def _assemble(
     # Checked first: the pipeline would say the same only after all results were prepared.
     if options.format not in FORMATS:
         raise UnknownName("format", options.format, FORMATS)
+    if not results:
+        return AssembledContext("", (), 0, truncated=False)
     profile = _choose_profile(options)
     candidates = _make_candidates(results, options)
     # There is no store: the nodes of the results are all that the pipeline can look up.
@@ -202,12 +265,16 @@ def _make_node(result: SearchResult, key: str, *, has_code_kind: bool, with_cont
     entity = result.entity
     # Only of code can the file's name tell the language: a document about a .py file is no Python.
     language = entity.language or (_fence_language(entity.file_path) if has_code_kind else None)
+    summary, text = entity.summary or "", (entity.content or "") if with_content else ""
+    if len(summary) > _MAX_SUMMARY_CHARACTERS and not (text and language):
+        # Texts can be excerpted, summaries cannot: a long one that does not fit would leave only a pointer.
+        summary, text, language = "", "\n\n".join(filter(None, (summary, text))), None
     return Node(
         key=key,
         kind=entity.type.strip().lower() or "document",
         title=entity.name,
-        summary=entity.summary or "",
-        text=(entity.content or "") if with_content else "",
+        summary=summary,
+        text=text,
         language=language,
         fields={"signature": entity.signature} if entity.signature and with_content else {},
         origin=Origin("", entity.file_path, entity.start_line, entity.end_line),

@@ -35,9 +35,10 @@ from weft.assemblers.narrative.narrative_request import (
     to_list,
 )
 from weft.assemblers.narrative.summarizer import Summarize, compress_document
-from weft.errors import UnknownName
+from weft.errors import InvalidInput, UnknownName
 from weft.model import Candidate, Context, Node
 from weft.profiles.types import AUTO
+from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -49,10 +50,16 @@ _MAX_CACHED_PAGES: Final = 256
 """Pages that are kept, about 10 MB of text at the default budget."""
 _MAX_LOGGED_QUERY_CHARACTERS: Final = 200
 """The part of a query that a log line shows: enough to recognise it, and not a pasted chapter."""
+_MAX_LOGGED_VALUE_CHARACTERS: Final = 40
+"""The part of an argument that an error shows."""
 
 Answer = TypeVar("Answer")
 BuiltEntity = tuple[CallerEntity, EntityContext | Node]
 """An entity with its context, or with a node that holds the caller's description."""
+
+
+class _UnreadableSequence(InvalidInput):
+    """A point of the story that is no number."""
 
 
 class TimedCache:
@@ -135,8 +142,7 @@ class SmartContextFormatter:
         try:
             shown_query = str(query)[:_MAX_LOGGED_QUERY_CHARACTERS]
             log("info", "smart_context_formatting_started", query=shown_query, vault_id=str(vault_id), **counts)
-            # Inside the try: a sequence that is no number must not raise either.
-            last_sequence = None if max_sequence is None or temporal_mode == "none" else int(max_sequence)
+            last_sequence = None if temporal_mode == "none" else _read_sequence(max_sequence)
             request = NarrativeRequest(
                 query="" if query is None else str(query),
                 tenant=str(vault_id),
@@ -150,31 +156,36 @@ class SmartContextFormatter:
                 preset=preset or (AUTO if adaptive else None),
                 by_importance=bool(importance_scoring),
             )
-            text = await self._format(request, session)
+            text, shown = await self._format(request, session)
+            counts |= shown
+        except _UnreadableSequence as error:
+            log("error", "smart_context_sequence_invalid", error=str(error))
+            text = _note_text(str(error), max_total_tokens)
         except Exception as error:  # noqa: BLE001  (as documented: whatever fails, the caller gets a context)
             log("warning", "smart_context_formatting_failed", error=str(error), error_type=type(error).__name__)
         spent = round(perf_counter() - began, 4)
         log("info", "smart_context_formatting_complete", characters=len(text), seconds=spent, **counts)
         return text
 
-    async def _format(self, request: NarrativeRequest, session: "Weft | None") -> str:
-        """Return the page from the cache, or build it."""
+    async def _format(self, request: NarrativeRequest, session: "Weft | None") -> tuple[str, dict[str, int]]:
+        """Return the page from the cache, or build it; with the numbers of things that were found in the vault."""
         # The pipeline refuses such budgets, and this entry point must not raise.
         if request.max_total_tokens < 1:
             log("warning", "smart_context_empty", notes=[f"Nothing fits {request.max_total_tokens} tokens."])
-            return ""
+            return "", {}
         store = await asyncio.to_thread(self._open_store, session)
         # Read before the page is built: if the store changes meanwhile, the page is kept for the old state only.
         state = await asyncio.to_thread(_read_state, store, request)
         cached = None if state is None else self._cache.get(request.cache_key, state)
         if cached is not None:
             log("debug", "smart_context_cached", query=request.query)
-            return cached
+            return cached, {}
         builder = PageBuilder(request, store, self._strategy, self._summarize)
-        text = _page_text(await builder.build())
+        context = await builder.build()
+        text = _page_text(context)
         if state is not None and builder.is_cacheable:
             self._cache.put(request.cache_key, state, text)
-        return text
+        return text, _log_found(context) if request.searches_vault else {}
 
     def _open_store(self, session: "Weft | None") -> "Weft | NoStore":
         """Return the store to read from, or a `NoStore` if it cannot be opened."""
@@ -203,6 +214,35 @@ def _read_state(store: "Weft | NoStore", request: NarrativeRequest) -> Hashable 
     except Exception as error:  # noqa: BLE001  (the next reading of the store fails too, and says why)
         log("debug", "smart_context_state_unknown", error=str(error))
         return None
+
+
+def _read_sequence(value: object) -> int | None:
+    """Return the last point of the story to show; raise _UnreadableSequence if it is no number."""
+    try:
+        return None if value is None else int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        # A page without the limit would tell what the caller wanted hidden, so nothing is shown.
+        raise _UnreadableSequence(
+            f"max_sequence {ascii(value)[:_MAX_LOGGED_VALUE_CHARACTERS]} is no whole number, so nothing of the "
+            "story is shown. Give the number of the last chapter, or leave it out."
+        ) from None
+
+
+def _note_text(note: str, max_tokens: object) -> str:
+    """Return a page of a note alone, or nothing if that does not fit."""
+    count, _ = counter_for(DEFAULT_ENCODING)
+    text = f"*Note: {note}*"
+    return text if count.count(text) <= read_whole_number(max_tokens, MAX_TOTAL_TOKENS) else ""
+
+
+def _log_found(context: Context) -> dict[str, int]:
+    """Log each entity that the pipeline found and presented; return the numbers of entities and documents."""
+    groups = [group for section in context.page.sections for group in section.groups]
+    for group in groups:
+        items = [item for part in group.parts for item in part.items]
+        facts = {"chunks": len(items), "tokens": sum(item.tokens for item in items)}
+        log("debug", "entity_context_built", entity=group.subject.node.title, **facts)
+    return {"entities": len(groups), "documents": sum(len(section.items) for section in context.page.sections)}
 
 
 def _page_text(context: Context) -> str:

@@ -220,7 +220,11 @@ class NarrativeRequest(Struct, frozen=True):
 
     def assemble_found(self, store: ReadableStore) -> Context:
         """Assemble the page of what the pipeline finds in the vault."""
-        return store.assemble(self._page_request(None), datetime.now(UTC), profile=self.profile)
+        profile = self.profile or store.profile(PROFILE)
+        if self.max_entities < 1:
+            others = tuple(section for section in profile.sections if section.name != ENTITY_SECTION)
+            profile = replace(profile, sections=others)
+        return store.assemble(self._page_request(None), datetime.now(UTC), profile=profile)
 
     def assemble_given(self, store: ReadableStore, built: Sequence[EntityContext | Node]) -> Context:
         """Assemble the page of the entities, built or only described, and of the caller's documents."""
