@@ -104,10 +104,15 @@ def export_records(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -
     kept = {record.key for record in records}
     gone = [
         Record(key, datetime.fromisoformat(when), forgotten=True)
-        for key, when in indexing.store.units(tenant, _FORGOTTEN_SOURCE).items()
+        for key, when in read_forgotten(indexing, tenant).items()
         if key not in kept
     ]
     return merge_records(records, gone)
+
+
+def read_forgotten(indexing: IndexingContext, tenant: str) -> Mapping[str, str]:
+    """Return the keys of forgotten records, and when each was forgotten."""
+    return indexing.store.units(tenant, _FORGOTTEN_SOURCE)
 
 
 def note_forgotten(indexing: IndexingContext, keys: Sequence[str], now: datetime, tenant: str) -> None:

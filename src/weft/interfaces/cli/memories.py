@@ -8,11 +8,12 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput
-from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
+from weft.interfaces.cli import STORE_PROBLEM, AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
+    from weft.interfaces.erase import Receipt
     from weft.memory import Memory, MemoryUsage
     from weft.memory.memory_store import RememberResult
 
@@ -190,6 +191,15 @@ def forget(
     keys: Annotated[
         list[str], typer.Argument(metavar="KEY", help="Keys of memories, as `weft memories` lists them.")
     ],
+    *,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove",
+            help="Remove a memory or experience from every file of the store, check that it is gone, and print a "
+            "receipt.",
+        ),
+    ] = False,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     as_json: AsJson = False,
@@ -199,6 +209,9 @@ def forget(
 
     if not all(clean(key) for key in keys):
         raise InvalidInput("An empty key names no memory. `weft memories` lists them with their keys.")
+    if prove:
+        _forget_with_proof([clean(key) for key in keys], clean(tenant), store, as_json)
+        return
     with config.open_weft(store, embedder="none") as weft:
         forgotten = forget_memories(weft, [clean(key) for key in keys], clean(tenant))
     if as_json:
@@ -206,6 +219,33 @@ def forget(
     else:
         for memory in forgotten:
             output.write(f"Forgot {memory.key}: {output.one_line(memory.text, _LINE_WIDTH)}")
+
+
+def _forget_with_proof(keys: Sequence[str], tenant: str, store: str | None, as_json: bool) -> None:
+    """Erase the records, print a receipt of each, and end with an error code if one could not be proven gone."""
+    from weft.interfaces.erase import erase
+
+    with config.open_weft(store, embedder="none") as weft:
+        receipts = [erase(weft, key, now=datetime.now(UTC), tenant=tenant) for key in dict.fromkeys(keys)]
+    if as_json:
+        output.write_json({"receipts": [output.as_dict(receipt) for receipt in receipts]})
+    else:
+        for receipt in receipts:
+            _write_receipt(receipt)
+    if not all(receipt.proven for receipt in receipts):
+        raise typer.Exit(STORE_PROBLEM)
+
+
+def _write_receipt(receipt: "Receipt") -> None:
+    proven = "is gone" if receipt.proven else "is removed, but NOT PROVEN gone"
+    output.write(f"{receipt.key} of {receipt.tenant} {proven} ({receipt.at:%Y-%m-%d %H:%M:%S} UTC).")
+    rows = [(place.name, place.done, place.looked_at, place.left) for place in receipt.places]
+    output.write_table(("place", "done", "looked at", "traces left"), rows)
+    if receipt.still_said_by:
+        output.write_note(f"The same words stand in: {', '.join(receipt.still_said_by)}. These were left alone.")
+    for note in receipt.notes:
+        output.write_note(note)
+    output.write_note(f"Not looked at: {'; '.join(receipt.not_looked_at)}.")
 
 
 def values(

@@ -84,6 +84,11 @@ def _counts(connection: sqlite3.Connection, query: str, values: tuple[str, ...] 
 # --- rebuilding ------------------------------------------------------------------------------------------
 
 
+def remove_unused_facets(connection: sqlite3.Connection) -> None:
+    """Remove the facets that no node has any more: they hold values of fields in clear."""
+    connection.execute("DELETE FROM facet_names WHERE id NOT IN (SELECT facet_id FROM facets)")
+
+
 def rebuild_derived(connection: sqlite3.Connection) -> None:
     """Derive neighbour lists, names, facets and statistics anew inside the caller's transaction."""
     for table in _DERIVED_TABLES:
