@@ -1,7 +1,7 @@
 """Assemble a context: the whole program, from a request to a page within its budget.
 
 plan                      plan.py
-query, retrieve           query.py, retrieve.py, repository_map.py
+query, retrieve           query.py, probes.py, retrieve.py, repository_map.py
 shapes                    shapes.py, shape_phrases.py, by_shape.py, by_symbol.py, by_text.py
 walk, bridge              walk.py, bridge.py
 relevance                 relevance.py
@@ -30,6 +30,7 @@ from weft.pipeline.marks import mark_candidates
 from weft.pipeline.neighbours import SIGNAL as NEIGHBOURS
 from weft.pipeline.neighbours import add_neighbours
 from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
+from weft.pipeline.probes import ask_probes
 from weft.pipeline.query import Query, QuestionTerms, Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.relevance import (
     Gauge,
@@ -44,7 +45,6 @@ from weft.pipeline.relevance import (
 from weft.pipeline.retrieve import (
     Gathered,
     add_relevance,
-    ask_probes,
     brought_candidates,
     brought_for_parts,
     find_starts,
@@ -189,7 +189,9 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     # A caller who brings candidates has asked already.
     has_shapes = plan.weighs("shape") and request.candidates is None
     shapes = read_shapes(request.question) if has_shapes else Shapes()
-    found = ask_probes(plan, query, reading, without=kinds_to_leave_out(request.filter) if has_shapes else ())
+    without = kinds_to_leave_out(request.filter) if has_shapes else ()
+    gauge = Gauge.of(query, evidence_of(query, reading.embedder))
+    found = ask_probes(plan, query, reading, gauge.relevance, without)
     finished("retrieve")
     searched = [candidate for result in found for candidate in result.candidates]
     entered = merge_candidates([*starts, *brought_candidates(plan, snapshot), *searched], plan)
@@ -225,7 +227,6 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
             for candidate in candidates
             if not candidate.distance or passes_filter(candidate.node, request.filter)
         )
-    gauge = Gauge.of(query, evidence_of(query, reading.embedder))
     notes = [
         *(f"No node is named {name!r}." for name in missing),
         *(note for result in found for note in result.notes),

@@ -64,8 +64,10 @@ def _sketch(candidate: Candidate) -> bytes:
 
 def _is_other_subject(first: Entry, second: Entry) -> bool:
     """Return whether the second entry is a subject of its own, though the first one's text says just the same."""
+    if not second.subject:
+        return False
     names = [normalise_name(entry.candidate.node.title) for entry in (first, second)]
-    return second.subject and not (first.subject and names[0] == names[1])
+    return not (first.subject and names[0] == names[1])
 
 
 def _content(node: Node) -> str:

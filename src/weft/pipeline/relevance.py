@@ -62,9 +62,6 @@ _NOTHING: Final = "Nothing here speaks to this question."
 _ASK_ON: Final = "Ask in other words, or with a floor of 0 (`--floor 0`) for the nearest matches."
 _SURELY_WANTED: Final = 0.5
 """The value of a shape from which on a candidate is what was asked for, and not only of its kind."""
-_NOISE_SHARE: Final = 0.05
-"""A candidate whose relevance is below this share of the floor is noise. A larger share drops texts that answer in
-other words than were asked: at 0.1 a judged page in a hundred and fifty loses its answer, at 0.05 none does."""
 _FOUND_BY_SEARCH: Final = frozenset({"hybrid", "bm25", "vector"})
 """The sources of matches that were found for the words or the meaning of the question."""
 
@@ -377,7 +374,7 @@ def drop_noise(
     """
     if gathered.is_list:
         return _keep_listed(candidates)
-    relevance_of, least = gathered.relevance_of, _NOISE_SHARE * plan.floor
+    relevance_of, least = gathered.relevance_of, plan.noise
     # A question that is answered for another reason than its words must not be measured by them.
     is_judged = plan.request.candidates is None and gathered.relevance >= plan.floor
     if relevance_of is None or not is_judged or is_about_whole(plan.request.question):

@@ -1,7 +1,7 @@
-"""Retrieve candidates: ask the probes of a plan, take what the caller brought, and measure them on one scale.
+"""Retrieve candidates: search for them, take what the caller brought, and measure them on one scale.
 
-A probe searches by words and by meaning, and both are fused by calibrated scores; or it finds nodes by their name
-or by how much others refer to them. `assemble.py` calls the steps here once for each topic of a request.
+A search is made by words and by meaning, and both are fused by calibrated scores. `probes.py` makes the searches
+of a plan; `assemble.py` calls the other steps here once for each topic of a request.
 """
 
 from collections import Counter
@@ -13,17 +13,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.model import Candidate, Filter, Node
-from weft.pipeline.plan import (
-    Plan,
-    find_named_nodes,
-    passes_filter,
-    probe_filter,
-    topic_label,
-    unite_candidates,
-)
+from weft.pipeline.plan import Plan, passes_filter, topic_label, unite_candidates
 from weft.pipeline.query import Pool, Query, Reading, Scale, proposing_terms, read_cosines, sum_gains, understand
 from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Snapshot
-from weft.profiles import fill
 from weft.profiles.types import Fusion, Lens, Probe
 from weft.scoring.bm25 import score_terms
 from weft.text import find_body_start
@@ -35,10 +27,6 @@ if TYPE_CHECKING:
 _PROPOSALS_PER_KEPT: Final = 3
 """Passages that an index is asked for, for each that is kept: its own order counts deleted passages and other
 tenants, so that ours may put a lower one first. Fewer lose such passages, more cost time."""
-_MIN_WITHOUT_KINDS: Final = 8
-"""Where fewer candidates are found without the kinds that are left out, these are searched for after all."""
-_MAX_UNCROWDED_PASSAGES: Final = 1_000
-"""In a store of so few passages no kind can crowd out the others, and all are searched for."""
 
 
 class RetrievalResult(Struct, frozen=True):
@@ -68,55 +56,6 @@ class Gathered(Struct, frozen=True):
     """Whether the question asks for a list that the shape of it found: nothing else belongs on the page."""
     brought: Mapping[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
     """The candidates that the caller brought for parts of subjects, by subject's key and part's name."""
-
-
-def ask_probes(plan: Plan, query: Query, reading: Reading, without: tuple[str, ...] = ()) -> list[RetrievalResult]:
-    """Return what each probe of the plan finds; nothing where the request brings or names all it wants.
-
-    Searches leave out the kinds in `without` where there are enough nodes of other kinds.
-    """
-    probes = plan.probes()
-    # A start node alone is walked from, not searched for, unless the profile's probes ask on their own.
-    has_question = (
-        bool(plan.request.question)
-        or not plan.request.start
-        or any("{question}" not in probe.question for probe in probes)
-    )
-    if plan.request.candidates is not None or not has_question:
-        return []
-    found = []
-    # What several probes find belongs to the one that is asked only at times: its section was made for that.
-    for probe in sorted(probes, key=lambda probe: probe.when is None):
-        text = fill(probe.question, plan.values)
-        probe_query = query if text == query.text else understand(text, reading.snapshot, reading.embedder)
-        filter = probe_filter(plan, probe)
-        if filter is not None:
-            found.append(_ask_probe(probe_query, probe, filter, plan, reading, without))
-    return found
-
-
-def _ask_probe(
-    query: Query, probe: Probe, filter: Filter, plan: Plan, reading: Reading, without: tuple[str, ...]
-) -> RetrievalResult:
-    if probe.match == "names":
-        named = find_named_nodes(
-            query.text, reading.snapshot, probe.name, lambda node: passes_filter(node, filter)
-        )
-        return RetrievalResult(named[: probe.limit])
-    if probe.match == "rank":
-        # Only questions that ask for a map pay for loading this.
-        from weft.pipeline.repository_map import find_most_referenced
-
-        return find_most_referenced(probe, filter, reading.snapshot)
-    fusion, snapshot, index = plan.profile.fusion, reading.snapshot, reading.index
-    is_crowded = query.statistics.passages > _MAX_UNCROWDED_PASSAGES
-    kinds = snapshot.kinds() if without and is_crowded and not filter.kinds else ()
-    kept = tuple(kind for kind in kinds if kind not in without)
-    if kept and len(kept) < len(kinds):
-        narrowed = search(query, probe, replace(filter, kinds=kept), fusion, snapshot, index)
-        if len(narrowed.candidates) >= _MIN_WITHOUT_KINDS:
-            return narrowed
-    return search(query, probe, filter, fusion, snapshot, index)
 
 
 def search(

@@ -99,7 +99,8 @@ class Probe(Struct, frozen=True):
     that others refer to most over links of the types in `edges`, among nodes with none of `without_tags`. The
     others search for the words or the meaning of the question.
 
-    With `grows`, the limit rises in proportion when the budget is larger than the profile's own.
+    With `grows`, the limit rises in proportion when the budget is larger than the profile's own, and further where
+    what was found is too short to fill the page.
     `floor` is how alike (as a cosine) something must be to be found by its meaning alone.
     """
 

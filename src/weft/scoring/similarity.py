@@ -7,7 +7,7 @@ then compared exactly. A sketch (MinHash) tells which texts are worth comparing,
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -41,6 +41,9 @@ _MAX_COMPARED_CHARACTERS: Final = 4000
 _MIN_AGREEING_SHARE: Final = 0.35
 """The share of values in which two sketches agree when their texts are worth comparing. The share estimates how
 many word pairs they have in common, so this is far below any similarity that counts as a duplicate."""
+_MAX_PAIRS_OF_TEXT: Final = 32
+"""Earlier texts that one is worth comparing with: of a thousand log lines all are alike, and comparing all pairs
+would take seconds. The sketches that agree most come first, so that a repetition is among them."""
 _MIN_WORDS_FOR_PAIRS: Final = 16
 """Below this many words single words are compared: one changed word would break too many pairs."""
 
@@ -208,9 +211,19 @@ def likely_pairs(sketches: Sequence[bytes]) -> Iterator[tuple[int, int]]:
         -1, _SKETCH_VALUES
     )
     pairs = _pairs_sharing_a_band(values)
-    agreeing = (values[pairs[:, 0]] == values[pairs[:, 1]]).mean(axis=1) >= _MIN_AGREEING_SHARE
-    for earlier, later in pairs[agreeing].tolist():
+    shares = (values[pairs[:, 0]] == values[pairs[:, 1]]).mean(axis=1)
+    agreeing = shares >= _MIN_AGREEING_SHARE
+    for earlier, later in _closest_pairs(pairs[agreeing], shares[agreeing]).tolist():
         yield indexes[earlier], indexes[later]
+
+
+def _closest_pairs(pairs: "NDArray[np.int64]", shares: "Exact") -> "NDArray[np.int64]":
+    """Return the pairs without those of a later row that has too many; of equal ones the earliest stay."""
+    order = np.lexsort((pairs[:, 0], -shares, pairs[:, 1]))
+    later = pairs[order, 1]
+    rank = np.arange(len(later)) - np.searchsorted(later, later)
+    closest: NDArray[np.int64] = pairs[np.sort(order[rank < _MAX_PAIRS_OF_TEXT])]
+    return closest
 
 
 def _pairs_sharing_a_band(values: "NDArray[np.uint32]") -> "NDArray[np.int64]":
@@ -224,9 +237,12 @@ def _pairs_sharing_a_band(values: "NDArray[np.uint32]") -> "NDArray[np.int64]":
     equal = (band, ranked[rank, band], order[rank, band], order[rank + 1, band])
     for band_index, value, first, second in zip(*(column.tolist() for column in equal), strict=True):
         runs.setdefault((band_index, value), [first]).append(second)
-    found = {pair for run in runs.values() for pair in combinations(run, 2)}
-    ordered = sorted(found, key=lambda pair: (pair[1], pair[0]))
-    return np.array(ordered, dtype=np.int64).reshape(-1, 2)
+    # Rows that agree in one band often agree in others, as the same run.
+    found = chain.from_iterable(combinations(run, 2) for run in set(map(tuple, runs.values())))
+    pairs = np.fromiter(chain.from_iterable(found), dtype=np.int64).reshape(-1, 2)
+    size = max(len(values), 1)
+    codes = np.unique(pairs[:, 1] * size + pairs[:, 0])
+    return np.stack((codes % size, codes // size), axis=1)
 
 
 def similarity(left: str, right: str) -> float:

@@ -16,6 +16,21 @@ QUESTIONS = {
     "an emoji": "🦊",
 }
 SENTENCE = "The harbour lamp burns nine barrels of whale oil in winter month {number}."
+PEOPLE = ("Mara", "Tom", "the captain", "Jonas", "my sister", "the new boy", "the harbour master")
+DEEDS = ("filled", "cleaned", "checked", "mended", "carried")
+TIMES = (
+    "at dusk",
+    "at dawn",
+    "today",
+    "again",
+    "alone",
+    "late",
+    "early",
+    "on Monday",
+    "twice",
+    "for Lise",
+    "slowly",
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +44,16 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Weft]
         ],
         "a huge item": [
             Node("n:1", "note", title="Lamp", text=" ".join(SENTENCE.format(number=n) for n in range(66_000)))
+        ],
+        "a chat of short turns": [
+            Node(
+                f"m:chat:harbour:{n}",
+                "message",
+                title="Harbour chat",
+                text=f"{PEOPLE[n % 7]} {DEEDS[n % 5]} the lamp {TIMES[n % 11]}, that was trip {n}.",
+                sequence=n,
+            )
+            for n in range(2_000)
         ],
     }
     opened = {name: Weft.open(path / name.replace(" ", "-")) for name in nodes}
@@ -52,3 +77,23 @@ def test_a_floor_of_0_speaks_and_a_floor_of_1_does_not(stores: dict[str, Weft], 
     question = "How much oil does the lamp burn in one month?"
     assert stores[store].context(question, max_tokens=500, floor=0.0).sources
     assert not stores[store].context(question, max_tokens=500, floor=1.0).sources
+
+
+@pytest.mark.parametrize(
+    ("store", "question"),
+    [("many small items", "lamp oil barrels"), ("a chat of short turns", "Who filled the lamp?")],
+)
+@pytest.mark.parametrize("budget", [1_000, 8_000])
+def test_short_items_fill_a_page_of_any_size(
+    stores: dict[str, Weft], store: str, question: str, budget: int
+) -> None:
+    context = stores[store].context(question, max_tokens=budget)
+    assert 0.9 * budget <= context.tokens <= budget
+    assert stores[store].context(question, max_tokens=budget).text == context.text
+
+
+def test_a_silent_page_seeks_no_further_candidates(stores: dict[str, Weft]) -> None:
+    question = "How much oil does the lamp burn in one month?"
+    context = stores["many small items"].context(question, max_tokens=8_000, floor=1.0)
+    assert not context.sources
+    assert context.stats["candidates"] < 200

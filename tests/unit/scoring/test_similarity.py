@@ -6,16 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from weft.scoring.bm25 import term_hash
 from weft.scoring.similarity import (
     cosines,
     dot_products,
     graded_distances,
     graded_signs,
+    likely_pairs,
     norms,
     quantise,
     rotate,
     sign_bits,
     sign_distances,
+    sketch,
     stack_rows,
     unit_rows,
 )
@@ -122,3 +125,13 @@ def test_no_rows_give_no_products_and_no_distances():
     none = stack_rows([], 4)
     assert len(dot_products(none, np.zeros(4, np.int8))) == 0
     assert len(sign_distances(sign_bits(none), sign_bits(np.zeros((1, 4), np.int8))[0])) == 0
+
+
+def test_a_repetition_is_found_among_hundreds_of_similar_texts():
+    texts = [f"the lamp burns oil from barrels on day {number}" for number in range(300)]
+    texts.append(texts[250])
+    pairs = list(likely_pairs([sketch([term_hash(word) for word in text.split()]) for text in texts]))
+    compared = [earlier for earlier, later in pairs if later == 300]
+    assert 250 in compared
+    assert len(compared) < 50
+    assert pairs == sorted(set(pairs), key=lambda pair: (pair[1], pair[0]))
