@@ -1,6 +1,6 @@
 """Answer "why is X not here?" for any node by name, and from which budget on an item appears.
 
-Nothing is guessed: what is said to bring an item was tried, by making the page with that change.
+A budget, a floor or a topic that is said to bring an item was tried, by making the page with that change.
 """
 
 from collections.abc import Mapping
