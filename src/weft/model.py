@@ -61,7 +61,7 @@ def as_tuple(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 class Stale(StrEnum):
-    """What became of a file since its nodes were read from it."""
+    """The change of a file since its nodes were read from it."""
 
     CHANGED = "changed since it was read"
     DELETED = "deleted since it was read"

@@ -49,7 +49,7 @@ _OTHER_EMBEDDER: Final = (
 """The note for an embedder that never fitted."""
 _REEMBED: Final = "weft reembed"
 _QUEUE_REEMBED: Final = "weft jobs add embed --embedder SPEC"
-"""What to type: a store on a server leaves the work to its queue."""
+"""The command to type: a store on a server leaves the work to its queue."""
 
 
 Answer = TypeVar("Answer")

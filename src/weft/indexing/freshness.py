@@ -42,7 +42,7 @@ _MAX_NAMED: Final = 5
 Clock = Callable[[], float]
 """A clock that only goes forward, in seconds."""
 Marks = Mapping[tuple[str, str, str], Stale]
-"""What became of files since they were read, by (tenant, source, file)."""
+"""The changes of files since they were read, by (tenant, source, file)."""
 
 
 class Unread(Struct, frozen=True):
@@ -54,7 +54,7 @@ class Unread(Struct, frozen=True):
 
 
 class Freshness(Struct, frozen=True):
-    """What of the stored sources differs from their files: marks for items, notes for readers."""
+    """The differences between stored sources and their files: marks for items, notes for readers."""
 
     marks: Marks
     notes: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ _MAX_RACY_BYTES: Final = 1_000_000
 
 
 class Head(Struct, frozen=True):
-    """What is checked out: the branch (empty when the head is detached), the commit, and the shared git folder.
+    """The state of a checkout: its branch (empty when the head is detached), commit, and shared git folder.
 
     All worktrees of a repository have the same `repository`. Outside of git everything is empty.
     """

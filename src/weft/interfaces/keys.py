@@ -58,7 +58,7 @@ class Scope(StrEnum):
 
 
 class Limits(Struct, frozen=True):
-    """What a key may use in a minute, and how many requests at once; 0 is the service's own limit, or none."""
+    """The most that a key may use in a minute, and requests at once; 0 is the service's own limit, or none."""
 
     requests: int = 0
     bytes: int = 0

@@ -28,11 +28,11 @@ _MAX_MEASURED: Final = 200
 _MAX_FOUND: Final = 60
 """Rules that are searched for where there are more than that, and as many of the newest."""
 _FORM_PRIOR: Final = {"instruction": 0.3, "preference": 0.3}
-"""What speaks for a rule by its form, beside its relevance from 0 to 1: an order holds whatever is asked."""
+"""The score of a rule for its form, beside its relevance from 0 to 1: an order holds whatever is asked."""
 _PROFILE: Final = "profile"
 _UPDATE: Final = "update"
 _ASKED_PROFILE_PRIOR: Final = 0.6
-"""What speaks for a fact about the person, where the question is about the person."""
+"""The score of a fact about the person, where the question is about the person."""
 _MIN_RELEVANCE: Final = 0.5
 """The relevance, beside that of the best rule, below which other forms than orders are left out."""
 _MIN_SHARED_TERMS: Final = 2
@@ -45,7 +45,7 @@ _ABOUT_PERSON: Final = re.compile(
     re.IGNORECASE,
 )
 _MEMORY_PRIOR: Final = 0.1
-"""What speaks for a memory: somebody asked to remember it, while others were read from conversations."""
+"""The score of a memory for being one: somebody asked to remember it, while others were read from conversations."""
 _FILLERS: Final = frozenset(analyze("please really also just kindly always"))
 """Terms that a rule can have or lack and stay the same."""
 _SITUATION_CANDIDATES: Final = 12

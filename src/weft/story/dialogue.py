@@ -44,7 +44,7 @@ _APART_SHARE: Final = 0.03
 
 
 class Speech(Struct, frozen=True):
-    """What one paragraph says aloud: where it stands, the name that says it and the names it addresses."""
+    """The speech of one paragraph: where it stands, the name that says it and the names it addresses."""
 
     prose: int
     paragraph: int
@@ -63,7 +63,7 @@ class Address(Struct, frozen=True):
 
 
 class Dialogue(Struct, frozen=True):
-    """What the speeches and lists of a book tell about the forms of its names."""
+    """The evidence of speeches and lists of a book about the forms of its names."""
 
     apart: Counter[tuple[Form, Form]] = field(default_factory=Counter)
     """How strongly two forms are shown to mean two people; the forms of a pair are sorted."""

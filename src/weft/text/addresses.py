@@ -51,7 +51,7 @@ CONTRAST: Final = re.compile(
     r"|since|due|to|as)\b)",
     re.IGNORECASE,
 )
-"""What a statement names only to say that it is not meant: "4 spaces, not tabs" negates nothing of "use
+"""A thing that a statement names only to say that it is not meant: "4 spaces, not tabs" negates nothing of "use
 spaces"."""
 _THING: Final = r"[\w@#+./'’-]+(?: [\w@#+./'’-]+){0,3}?"
 _CHOICE: Final = re.compile(
@@ -66,7 +66,7 @@ _SWITCH: Final = re.compile(
     re.IGNORECASE,
 )
 _USE: Final = re.compile(r"[\s,]*\b(?:for|in|on|when|while)\s+((?:[\w'’/.-]+\s*){1,4})", re.IGNORECASE)
-"""What a choice is made for, where that is said right behind it."""
+"""The purpose of a choice, where that is said right behind it."""
 _NUMBER: Final = re.compile(r"^\d[\d.,:%]*$")
 _QUANTITY: Final = re.compile(
     r"^(?:(?:about|around|roughly|exactly|at least|at most|at|on|by|~|v|version)\s*)*(?:[$€£¥~]?\d"

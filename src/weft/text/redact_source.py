@@ -52,7 +52,7 @@ _KEYWORDS: Final = re.compile(
     r"secret|passw|passphrase|passcode|pwd|token|credential|api[_-]?key|_key|akia|asia|gh[oprsu]_|glpat-|:[^\s/:]{8,}@"
     r"|sk-|xox|xapp-|eyj|aiza|gocspx|ya29|hf_|npm_|whsec_|[sr]k_|do[opr]_v1|shp|dapi|hv[sbr]\.|github_pat"
 )
-"""What a line with a secret holds; most files are done after this one search."""
+"""Words of a line with a secret; most files are done after this one search."""
 _MIN_KEY_CHARACTERS: Final = 16
 _MIN_KEY_BITS: Final = 3.0
 """Bits of entropy a character of a key: words of a language have less, hexadecimal keys about 3.7, base64 5."""

@@ -17,7 +17,7 @@ from weft.text.sentences import split_sentences
 
 
 class Form(StrEnum):
-    """What a lasting statement is."""
+    """The form of a lasting statement."""
 
     INSTRUCTION = "instruction"
     PREFERENCE = "preference"

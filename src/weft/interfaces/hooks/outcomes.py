@@ -41,15 +41,15 @@ _DID_NOT_RUN: Final = re.compile(
     r"|could not find `Cargo\.toml`|cannot find package|no required module provides|is not recognized as",
     re.M | re.I,
 )
-"""What a runner prints when it could not begin: nothing was tested, so nothing was proven."""
+"""The words of a runner that could not begin: nothing was tested, so nothing was proven."""
 _NOT_COMPILED: Final = re.compile(
     r"could not compile|compilation (?:failed|terminated|error)|: (?:fatal )?error:", re.I
 )
-"""What a test prints when the code under test did not compile, which is the outcome of a build only."""
+"""The words of a test whose code did not compile, which is the outcome of a build only."""
 _TESTS_FAILED: Final = re.compile(
     r"\b[1-9]\d* (?:failed|failing)\b|^--- FAIL|test result: FAILED|Failures: [1-9]", re.M
 )
-"""What is printed only after tests have run and failed."""
+"""Words that are printed only after tests have run and failed."""
 _EXIT_CODE: Final = re.compile(r"\b(?:exit code|status code)\s+(\d+)", re.I)
 _NOT_RUN: Final = re.compile(r"\btimed out\b|\bcommand not found\b", re.I)
 _CODES_WITHOUT_OUTCOME: Final = {124, 126, 127, 130, 137, 143}

@@ -37,7 +37,7 @@ NODE_ADDRESS: Final = "weft://node/"
 _FETCH_TOKENS: Final = 8_000
 """The length of a page of `fetch` by default: most nodes whole, and a fraction of a model's window."""
 WHATS: Final = ("text", "facts", "links", "log")
-"""What `fetch` returns of a node: its text, all its facts, its links, or the commits that touched it."""
+"""The parts of a node that `fetch` returns: its text, all its facts, its links, or the commits that touched it."""
 _LISTED_LINKS: Final = 30
 _EXACT_LINES: Final = 50
 """Links, commits and lines that are listed by default; all lines are counted."""

@@ -23,7 +23,7 @@ _MAX_OVERLAP_HOURS = 24 * 90
 
 
 class LimitsInput(Body):
-    """What the key may use in a minute, and how many requests at once; 0 is the service's own limit, or none."""
+    """The most that the key may use in a minute, and requests at once; 0 is the service's own limit, or none."""
 
     requests: int = Field(0, ge=0, le=LARGEST_ID)
     bytes: int = Field(0, ge=0, le=LARGEST_ID)

@@ -1,4 +1,4 @@
-"""What each caller may use of the service: requests, bytes and tokens a minute, and requests at once.
+"""Limit each caller of the service: requests, bytes and tokens a minute, and requests at once.
 
 Counted in each process, which gives a key its share of the limits, so that all processes together keep to them.
 """
@@ -20,7 +20,7 @@ _CONCURRENT: Final = 16
 
 
 class _Bucket:
-    """What is left of an amount a minute; it fills up evenly, and a whole minute's worth may be used at once."""
+    """The rest of an amount a minute; it fills up evenly, and a whole minute's worth may be used at once."""
 
     def __init__(self, per_minute: float, now: float) -> None:
         self._per_minute, self._left, self._at = per_minute, per_minute, now

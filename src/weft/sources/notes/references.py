@@ -48,7 +48,7 @@ _FIELD_KEY: Final = r"([^\W\d_][\w -]{0,39}?)::[ \t]+"
 _FIELD_LINE: Final = re.compile(rf"^[ \t]*(?:[-*+][ \t]+)?{_FIELD_KEY}(\S[^\n]*)$", re.MULTILINE)
 _FIELD_IN_BRACKETS: Final = re.compile(rf"[\[(]{_FIELD_KEY}((?:\[\[[^\]\n]*\]\]|[^\])\n])+)[\])]")
 _COMMENTS: Final = (("<!--", "-->"), ("%%", "%%"))
-"""What opens and closes a comment, in HTML and in Obsidian."""
+"""The marks that open and close a comment, in HTML and in Obsidian."""
 _NOT_LINE_END: Final = re.compile(r"[^\n]")
 _FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _MAX_FRONT_MATTER_CHARACTERS: Final = 65_536

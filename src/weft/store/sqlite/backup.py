@@ -26,14 +26,14 @@ _VERSION: Final = 1
 _DATABASES: Final = (FILE_NAME, "contexts.sqlite")
 _FILES: Final = ("keys.json", "keys.required")
 _FOLDERS: Final = ("profiles",)
-"""What belongs to a store beside its search files."""
+"""The files that belong to a store beside its search files."""
 _PAGES_AT_ONCE: Final = 1000
 """Pages (4 MB) that are copied before writers get their turn."""
 _CHUNK_BYTES: Final = 1 << 20
 
 
 class Backup(Struct, frozen=True):
-    """What a backup holds."""
+    """The contents of a backup, counted."""
 
     made: str
     schema: int

@@ -33,7 +33,7 @@ class WaitingPassage(Struct, frozen=True):
 
 
 class NewVectors(Struct, frozen=True):
-    """What replaces the vectors of a passage: its own, and its snippets packed with theirs."""
+    """The new vectors of a passage: its own, and its snippets packed with theirs."""
 
     passage_id: int
     vector: bytes
