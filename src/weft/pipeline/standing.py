@@ -45,7 +45,7 @@ _ABOUT_PERSON: Final = re.compile(
     re.IGNORECASE,
 )
 _MEMORY_PRIOR: Final = 0.1
-"""The score of a memory for being one: somebody asked to remember it, while others were read from conversations."""
+"""The score of a memory for being one: somebody asked to remember it, others were read from conversations."""
 _FILLERS: Final = frozenset(analyze("please really also just kindly always"))
 """Terms that a rule can have or lack and stay the same."""
 _SITUATION_CANDIDATES: Final = 12
