@@ -1,8 +1,8 @@
 """Find the standing rules of a page: what people said to last, whether or not it shares a word with the question.
 
 A rule is a node with the field `standing`: a memory, or a rule or decision stated in a conversation. Those whose
-scope fits the situation are ordered by what they have to do with the question; of several about the same thing only
-the newest counts, and says what it replaced.
+scope fits the situation are ordered by what they have to do with the question; of several about one thing only the
+newest counts, and says what it replaced.
 """
 
 import re
