@@ -144,9 +144,15 @@ def test_a_point_that_no_story_has_is_refused_with_what_is_allowed(cli: Cli, sto
     assert result.is_error and "number" in result.content[0].text and "Unexpected" not in result.content[0].text
 
 
-@pytest.mark.parametrize("point", [-1, 10**30, "Chapter 3"])
+@pytest.mark.parametrize("point", [-1, 10**30])
 def test_the_formatter_tells_nothing_as_of_a_point_that_no_story_has(cli: Cli, store: Path, point: Any) -> None:
     assert by_facade(cli, store, as_of=point) == ""
+
+
+def test_the_formatter_says_that_a_point_is_no_number_and_tells_nothing_else(cli: Cli, store: Path) -> None:
+    told = by_facade(cli, store, as_of="Chapter 3")
+    assert told.startswith("*Note: max_sequence 'Chapter 3' is no whole number, so nothing of the story is shown.")
+    assert told.count("\n") == 0
 
 
 def test_as_of_a_prologue_that_there_is_not_nothing_is_told(cli: Cli, store: Path) -> None:

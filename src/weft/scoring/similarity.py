@@ -241,7 +241,8 @@ def _pairs_sharing_a_band(values: "NDArray[np.uint32]") -> "NDArray[np.int64]":
     found = chain.from_iterable(combinations(run, 2) for run in set(map(tuple, runs.values())))
     pairs = np.fromiter(chain.from_iterable(found), dtype=np.int64).reshape(-1, 2)
     size = max(len(values), 1)
-    codes = np.unique(pairs[:, 1] * size + pairs[:, 0])
+    # Not by np.unique, whose first use loads a part of numpy that a hook does not need.
+    codes = np.array(sorted(set((pairs[:, 1] * size + pairs[:, 0]).tolist())), dtype=np.int64)
     return np.stack((codes % size, codes // size), axis=1)
 
 
