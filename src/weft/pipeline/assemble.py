@@ -204,13 +204,8 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     finished("expand")
 
     reached = [candidate for walk in walks for candidate in walk.candidates]
-    wanted: Mapping[int, Sequence[Wanted]] = {}
-    if (shapes.asked or shapes.names) and not deadline.leave_out("the shape of the question was not looked at"):
-        # Only questions that have a shape pay for loading this.
-        from weft.pipeline.by_shape import find_by_shape
-
-        wanted = find_by_shape(shapes, plan, query, reading, searched)
-        reached = add_wanted(reached, wanted, plan.profile.probes[0].name)
+    wanted = _find_wanted(shapes, plan, query, reading, searched)
+    reached = add_wanted(reached, wanted, plan.profile.probes[0].name)
     scale = next((result.scale for result in found if result.scale != Scale()), Scale())
     candidates = _relate_to_question(reached, query, scale, plan, reading)
     if plan.weighs(NEIGHBOURS) and _may_add(plan):
@@ -222,11 +217,8 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
 
     if not request.filter.empty:
         # Searches have applied the filter already.
-        candidates = tuple(
-            candidate
-            for candidate in candidates
-            if not candidate.distance or passes_filter(candidate.node, request.filter)
-        )
+        allowed = partial(passes_filter, filter=request.filter)
+        candidates = tuple(each for each in candidates if not each.distance or allowed(each.node))
     notes = [
         *(f"No node is named {name!r}." for name in missing),
         *(note for result in found for note in result.notes),
@@ -246,6 +238,18 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         relevance_of=gauge.relevance,
         brought=brought_for_parts(plan),
     )
+
+
+def _find_wanted(
+    shapes: Shapes, plan: Plan, query: Query, reading: Reading, searched: Sequence[Candidate]
+) -> Mapping[int, Sequence[Wanted]]:
+    """Return the nodes that the shape of the question wants; none for a question of no special shape."""
+    if not (shapes.asked or shapes.names) or deadline.leave_out("the shape of the question was not looked at"):
+        return {}
+    # Only questions that have a shape pay for loading this.
+    from weft.pipeline.by_shape import find_by_shape
+
+    return find_by_shape(shapes, plan, query, reading, searched)
 
 
 def _relate_to_question(

@@ -92,9 +92,7 @@ def serve(
     )
     # Said every time: without keys the protection is only that other machines cannot reach the service.
     if KeyRing(folder).is_open():
-        output.write_note(
-            "No API key is configured: only this machine is served, and it may read and write everything."
-        )
+        output.write_note("No API key is configured: only this machine is served, which may read and write.")
 
     def announce(address: str) -> None:
         output.write_note(f"Serving {_describe_store(settings)} on {address} (routes: /docs). Stop with Ctrl-C.")
