@@ -55,18 +55,22 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     return during
 
 
-def test_a_context_from_the_engines_sends_eleven_statements_at_most(weft: Weft, sent: Sent) -> None:
+# Four of them look up, in a reading of its own, whether the question is the name of a node; two search once more,
+# because notes this short leave room on the page.
+
+
+def test_a_context_from_the_engines_sends_seventeen_statements_at_most(weft: Weft, sent: Sent) -> None:
     weft.reader.index._exact_below = 10  # type: ignore[union-attr]
     weft.reader.index.catch_up(weft.store)
     weft.context("red fox 1")
     statements = sent(lambda: weft.context("red fox 7"))
     assert any("<@>" in statement for statement in statements), "words are searched by BM25"
-    assert len(statements) <= 11
+    assert len(statements) <= 17
 
 
-def test_a_context_from_what_is_remembered_sends_ten_statements_at_most(weft: Weft, sent: Sent) -> None:
+def test_a_context_from_what_is_remembered_sends_fourteen_statements_at_most(weft: Weft, sent: Sent) -> None:
     weft.context("red fox 1")
-    assert len(sent(lambda: weft.context("red fox 7"))) <= 10
+    assert len(sent(lambda: weft.context("red fox 7"))) <= 14
 
 
 def test_a_filter_is_looked_up_once_until_the_next_write(weft: Weft, sent: Sent) -> None:

@@ -52,5 +52,5 @@ def test_its_graph_and_its_index_of_words_find_what_a_filter_leaves(url: str, tm
         assert "search_terms" in made
         assert "search_vectors" in made
         assert weft.search("red fox 170", limit=5).candidates[0].node.key == "s:170"
-        found = weft.search("red fox", limit=20, match="semantic", filter=Filter(tags=("t3",))).candidates
+        found = weft.search("red fox", limit=20, match="vector", filter=Filter(tags=("t3",))).candidates
         assert {each.node.key for each in found} == {f"s:{n}" for n in range(180) if n % 9 == 3}

@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from weft.cache import LruCache
 from weft.model import Candidate, Filter, Node, NodeRef
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading
@@ -54,6 +55,10 @@ _STATED: Final = frozenset({"rule"})
 _FAR_PAST: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
+_STANDING: Final[LruCache[tuple[object, ...], list[int]]] = LruCache(32)
+"""The rules of a store under a filter, until the store changes: most stores have none, and every page asks."""
+
+
 class StandingRules(Struct, frozen=True):
     """The rules and values of a page, the most relevant first, and the texts that state an older value.
 
@@ -70,7 +75,8 @@ def find_standing(plan: Plan, gathered: Gathered, reading: Reading) -> StandingR
         return StandingRules()
     snapshot, filter = reading.snapshot, plan.request.filter
     wanted = replace(filter, where=(*filter.where, ("standing", "true")))
-    ids = snapshot.matching_ids(wanted).tolist()
+    state = (snapshot.identity, snapshot.sequence, snapshot.view, wanted)
+    ids = _STANDING.get_or_make(state, lambda: snapshot.matching_ids(wanted).tolist())
     if len(ids) > _MAX_MEASURED:
         ids = _propose(ids, wanted, gathered.query, plan.profile.fusion, reading)
     if not ids:
