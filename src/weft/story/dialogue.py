@@ -33,7 +33,7 @@ _BEFORE_NAME: Final = re.compile(
 _ADDRESS_REACH: Final = 40
 """Characters before a name that are read for such words; three of them are shorter."""
 _PARAGRAPHS_AROUND: Final = 3
-"""Whoever is addressed is named by the narrator within so many paragraphs, if at all."""
+"""A person who is addressed is named by the narrator within so many paragraphs, if at all."""
 _COORDINATED: Final = re.compile(r",? (?:and|or|and then|with|to|nor) (?:the )?")
 """Words between two names that mean two people: Tom and Mr. Grant."""
 _COORDINATION_WEIGHT: Final = 2
