@@ -18,8 +18,8 @@ from weft.text import analyze
 
 _TYPE_KINDS: Final = frozenset({"class", "interface", "type"})
 
-# What each sign adds to a relevance between 0 and 1, in round numbers, chosen by hand with all seven repositories of a
-# benchmark of code search in view. Free fits on some of them reached 0.83 and 0.92 on the others.
+# What each sign adds to a relevance between 0 and 1, in round numbers, chosen by hand with all seven repositories
+# of a benchmark of code search in view. Free fits on some of them reached 0.83 and 0.92 on the others.
 _FILE_NAME: Final = 0.25
 """For a file whose name is made of words of the question only; a part of it for a part of the words."""
 _FOLDER: Final = 0.1
