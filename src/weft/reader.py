@@ -1,6 +1,6 @@
 """Read an open store: pinned snapshots, the embedder that fits it, profiles, and views as of a chapter."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,14 +15,14 @@ from weft.errors import InvalidInput, StoreCorrupt, StoreTimedOut, StoreUnreacha
 from weft.history import History
 from weft.indexing.freshness import REFRESH_SECONDS, Upkeep, mark_snapshot
 from weft.model import CONSISTENCIES, Context, Edge, Filter, Node, View
-from weft.pipeline.page_choice import GENERAL, choose_page, find_named, is_also_a_word
 from weft.pipeline.query import Reading
 from weft.pipeline.retrieve import RetrievalResult
-from weft.ports import Embedder, Index, Snapshot, Store
+from weft.ports import NOTE_FORM, TANA_FORM, Embedder, Index, Snapshot, Store
 from weft.profiles import load_lenses, load_profile, profile_files_state, usable_profiles, with_lenses
 from weft.profiles.types import Profile
 from weft.store import OpenedStore, SqliteStore
-from weft.store.sqlite.vector_change import count_waiting
+from weft.store.sqlite.lookup import count_waiting
+from weft.text.terms import analyze
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
@@ -54,6 +54,22 @@ _QUEUE_REEMBED: Final = "weft jobs add embed --embedder SPEC"
 
 Answer = TypeVar("Answer")
 Notable = TypeVar("Notable", Context, RetrievalResult)
+GENERAL: Final = "general"
+NOTES: Final = "notes"
+
+_OTHER_KINDS: Final = (
+    *("file", "module", "class", "interface", "type", "function", "method", "config", "commit"),
+    *("document", "section", "requirement", "feature", "decision", "message", "session"),
+    *("chapter", "scene", "memory", "experience", "value"),
+    *("faq", "playbook", "permission_rule", "concept", "schema_index", "schema_field", "example", "entity"),
+)
+"""The kinds of nodes that are no notes, whoever wrote them."""
+_PLAIN_KINDS: Final = ("note",)
+"""The kind of texts in Markdown, of which notes in a graph are some and pages of documentation others."""
+_NOTES_FOR_ONE_OTHER: Final = 2
+"""Notes for each other node that make a store a graph of notes: a vault holds a few scripts, a repository a few
+notes."""
+_FORMS: Final = (NOTE_FORM, TANA_FORM)
 
 
 class LinkFilter(Struct, frozen=True):
@@ -332,3 +348,53 @@ def retry_once(answer: Callable[[], Answer]) -> Answer:
 def with_notes(answer: Notable, *notes: str | None) -> Notable:
     """Return the answer with further notes, where there are any."""
     return replace(answer, notes=(*answer.notes, *(note for note in notes if note is not None)))
+
+
+# --- what a request leaves open -----------------------------------------------------------------------------
+
+
+def choose_page(snapshot: Snapshot) -> str:
+    """Return the profile for a request that names none: `notes` for a graph of notes, else `general`."""
+    notes = sum(_count(snapshot, form=form) for form in _FORMS)
+    if not notes:
+        return GENERAL
+    plain = _count(snapshot, _PLAIN_KINDS) - sum(_count(snapshot, _PLAIN_KINDS, form) for form in _FORMS)
+    others = plain + _count(snapshot, _OTHER_KINDS)
+    return NOTES if notes >= _NOTES_FOR_ONE_OTHER * others else GENERAL
+
+
+def holds_tana(snapshot: Snapshot) -> bool:
+    """Tell whether a view holds notes of Tana."""
+    return _count(snapshot, form=TANA_FORM) > 0
+
+
+def _count(snapshot: Snapshot, kinds: tuple[str, ...] = (), form: Mapping[str, str] | None = None) -> int:
+    return len(snapshot.matching_ids(Filter(kinds=kinds, where=tuple((form or {}).items()))))
+
+
+def find_named(name: str, snapshot: Snapshot) -> tuple[Node, ...]:
+    """Return the nodes that a key, id, title, alias or the address of a note names."""
+    # Half of a surrogate pair, which no valid text holds, names nothing.
+    name = name.encode("utf-8", "replace").decode("utf-8")
+    for form in (name, name.rpartition("nodeid=")[2]):
+        ids = snapshot.find([form]).get(form, ()) if form else ()
+        rows = snapshot.nodes(ids)
+        if rows:
+            return tuple(rows[number].node for number in ids if number in rows)
+    return ()
+
+
+def is_also_a_word(word: str, nodes: tuple[Node, ...], snapshot: Snapshot) -> bool:
+    """Whether a bare id also stands in other nodes as a word, so that the caller may as well mean the word."""
+    titles = {name.casefold() for node in nodes for name in (node.title, *(alias.text for alias in node.aliases))}
+    # Ids such as `a1B2` or `fooBar` are not words that someone would search for.
+    looks_like_a_word = word.isalpha() and (word.islower() or word.istitle() or word.isupper())
+    if not looks_like_a_word or word.casefold() in titles:
+        return False
+    # Loaded here, because it loads numpy, and what prints help loads this module.
+    from weft.scoring.bm25 import term_hashes
+
+    hashes = term_hashes(analyze(word))
+    own = len(snapshot.passages_of_nodes([node.id for node in nodes]))
+    frequency = snapshot.statistics(hashes).frequency
+    return any(frequency.get(term, 0) > own for term in hashes)

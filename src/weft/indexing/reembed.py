@@ -15,12 +15,12 @@ from weft.ports import Embedder, Index, ReportProgress, Store
 from weft.scoring.similarity import quantise
 from weft.scoring.snippets import replace_vectors, snippet_spans
 from weft.store import SqliteStore
+from weft.store.sqlite.lookup import count_waiting
 from weft.store.sqlite.snapshot import read_embedder
 from weft.store.sqlite.vector_change import (
     NewVectors,
     WaitingPassage,
     begin_change,
-    count_waiting,
     finish_change,
     next_waiting,
     store_vectors,

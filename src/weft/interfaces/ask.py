@@ -1,6 +1,8 @@
 """Ask for a page on behalf of a person or an agent: the command line and the tools both ask through here."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +13,6 @@ from msgspec.structs import replace
 from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.request import clean, make_filter, make_request, make_view
 from weft.model import Candidate, Context, Filter, Topic, View
-from weft.pipeline.page_choice import ambiguity_note
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -152,7 +153,7 @@ def find_targets(
     start, ambiguous = weft.reader.find_targets(words, view) if words else ((), ())
     if not start:
         return Targets(question=" ".join(words), notes=_not_read_notes(weft, words, view))
-    return Targets(question=" ".join(ambiguous), start=start, notes=tuple(map(ambiguity_note, ambiguous)))
+    return Targets(question=" ".join(ambiguous), start=start, notes=tuple(map(_ambiguity_note, ambiguous)))
 
 
 def parse_shares(blend: str, topics: int) -> tuple[float, ...]:
@@ -186,4 +187,40 @@ def blend_topics(weft: "Weft", words: Sequence[str], view: View, shares: Sequenc
         start, also = weft.reader.find_targets((word,), view)
         ambiguous += also
         topics.append(Topic(word if not start or also else "", start, share))
-    return Targets(topics=tuple(topics), notes=tuple(map(ambiguity_note, ambiguous)))
+    return Targets(topics=tuple(topics), notes=tuple(map(_ambiguity_note, ambiguous)))
+
+
+def _ambiguity_note(word: str) -> str:
+    """Return the note for a word that is an id and a word."""
+    return f"{word!r} is the id of a node and also a word: the page starts from the node and holds both."
+
+
+# --- what a question left unread ----------------------------------------------------------------------------
+
+
+def finish_reading(weft: "Weft") -> bool:
+    """Start a process that indexes the sources of which the last question left something unread.
+
+    Return whether one was started. It is neither waited for nor ended with this process; while another one writes,
+    none is started, since that one is most likely doing the same.
+    """
+    from weft.ports import WritesNow
+
+    unread, store = weft.reader.upkeep.last.unread, weft.store
+    if not unread or not isinstance(store, WritesNow):
+        return False
+    with store.writing_now() as is_free:
+        if not is_free:
+            return False
+    for each in unread:
+        subprocess.Popen(
+            [
+                *(sys.executable, "-m", "weft", "index", str(each.root), "--source", each.source),
+                *("--tenant", each.tenant, "--store", weft.location),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    return True

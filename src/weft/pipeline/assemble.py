@@ -23,14 +23,11 @@ from weft import deadline
 from weft.history import context_id
 from weft.model import Candidate, Context, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
-from weft.pipeline.code_order import add_file_parts
 from weft.pipeline.compose import ComposedPage, Printer, compose
 from weft.pipeline.ledger import list_citations, make_ledger
-from weft.pipeline.marks import mark_candidates
 from weft.pipeline.neighbours import SIGNAL as NEIGHBOURS
 from weft.pipeline.neighbours import add_neighbours
-from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
-from weft.pipeline.probes import ask_probes
+from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter, topic_label, unite_candidates
 from weft.pipeline.query import Query, QuestionTerms, Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.relevance import (
     Gauge,
@@ -45,14 +42,14 @@ from weft.pipeline.relevance import (
 from weft.pipeline.retrieve import (
     Gathered,
     add_relevance,
+    ask_probes,
     brought_candidates,
     brought_for_parts,
     find_starts,
-    group_by_lens,
     measure_nodes,
     merge_candidates,
-    unite_topics,
 )
+from weft.pipeline.score import add_file_parts
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
 from weft.pipeline.shapes import (
     Shapes,
@@ -66,15 +63,15 @@ from weft.pipeline.shapes import (
     weigh_by_shape,
 )
 from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name, section_slot
-from weft.pipeline.standing import find_standing, leave_out_stated
-from weft.pipeline.walk import walk_graph
+from weft.pipeline.standing import find_standing, leave_out_stated, mark_candidates
+from weft.pipeline.walk import group_by_lens, walk_graph
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile
 from weft.render import ItemStyle, bold_labels, open_format
 from weft.tokens import DEFAULT_ENCODING
 
 if TYPE_CHECKING:
-    from weft.tokens.encodings import EncodingCounter
+    from weft.tokens import EncodingCounter
 
 
 def assemble(
@@ -104,7 +101,7 @@ def assemble_with_outcomes(
     plan = make_plan(request, profile)
     # Query, retrieve, walk, bridge: find all candidates, topic by topic.
     by_topic = [_gather(topic_plan, reading, finished) for topic_plan in plan.by_topic()]
-    gathered = unite_topics(plan, by_topic, reading)
+    gathered = _unite_topics(plan, by_topic, reading)
     # Score, dedupe, sections: put the candidates in order, into the slots of the page.
     is_silent = not any(map(speaks, plan.by_topic(), by_topic, repeat(reading.snapshot)))
     if is_silent:
@@ -240,6 +237,28 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     )
 
 
+def _unite_topics(plan: Plan, by_topic: Sequence[Gathered], reading: Reading) -> Gathered:
+    """Return what was gathered for all topics of a request as one, with a note for each topic without matches."""
+    if not plan.request.topics:
+        return by_topic[0]
+    unmatched = [
+        f"Nothing matches {topic_label(topic)!r}."
+        for topic, gathered in zip(plan.request.topics, by_topic, strict=True)
+        if not gathered.candidates
+    ]
+    notes = [note for gathered in by_topic for note in gathered.notes]
+    question = " ".join(gathered.query.text for gathered in by_topic)
+    return Gathered(
+        candidates=unite_candidates([gathered.candidates for gathered in by_topic]),
+        query=understand(question, reading.snapshot, reading.embedder),
+        searched=sum(gathered.searched for gathered in by_topic),
+        reached=sum(gathered.reached for gathered in by_topic),
+        deepest=max(gathered.deepest for gathered in by_topic),
+        notes=tuple(dict.fromkeys([*unmatched, *notes])),
+        relevance=max(gathered.relevance for gathered in by_topic),
+    )
+
+
 def _find_wanted(
     shapes: Shapes, plan: Plan, query: Query, reading: Reading, searched: Sequence[Candidate]
 ) -> Mapping[int, Sequence[Wanted]]:
@@ -327,7 +346,7 @@ def _stored_counter(count: TokenCounter) -> "EncodingCounter | None":
     if count.name != DEFAULT_ENCODING:
         return None
     # Questions that count otherwise start sooner without it.
-    from weft.tokens.encodings import EncodingCounter
+    from weft.tokens import EncodingCounter
 
     return count if isinstance(count, EncodingCounter) else None
 

@@ -22,10 +22,10 @@ from weft.pipeline.by_symbol import (
     window_around,
 )
 from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with, find_workflows
-from weft.pipeline.code_order import is_sample
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import measure_nodes, search
+from weft.pipeline.score import is_sample
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.shapes import CODE_KINDS, COMMIT, TEST_TAG, Shapes, Span, Wanted
 from weft.ports import NodeRow

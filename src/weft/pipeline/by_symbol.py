@@ -12,8 +12,8 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Filter, Node
-from weft.pipeline.code_order import is_sample
 from weft.pipeline.query import Reading
+from weft.pipeline.score import is_sample
 from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG, Frame, Span
 from weft.pipeline.walk import Relevance
 from weft.ports import NodeRow

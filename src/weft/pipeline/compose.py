@@ -21,8 +21,7 @@ from weft.pipeline.excerpt import (
     measure_passage,
     measure_text,
 )
-from weft.pipeline.fit import fit
-from weft.pipeline.item_order import find_nested, order_items
+from weft.pipeline.fit import find_nested, fit, order_items
 from weft.pipeline.ledger import list_citations
 from weft.pipeline.neighbours import gather_pieces
 from weft.pipeline.plan import Plan
@@ -36,7 +35,7 @@ from weft.render import Format, ItemStyle, Lines, join_lines, render
 from weft.text import is_code
 
 if TYPE_CHECKING:
-    from weft.tokens.encodings import EncodingCounter
+    from weft.tokens import EncodingCounter
 
 _MAX_TITLE_CHARS: Final = 200
 """Characters of a question in the title: of a pasted log the beginning is enough."""

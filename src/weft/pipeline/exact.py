@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from weft.errors import InvalidInput
 from weft.model import Filter, Node
-from weft.pipeline.code_order import is_sample
 from weft.pipeline.query import Reading
+from weft.pipeline.score import is_sample
 from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS
 
 _NODES_PER_READ: Final = 2_000

@@ -1,9 +1,11 @@
 """Retrieve candidates: search for them, take what the caller brought, and measure them on one scale.
 
-A search is made by words and by meaning, and both are fused by calibrated scores. `probes.py` makes the searches
-of a plan; `assemble.py` calls the other steps here once for each topic of a request.
+A search is made by words and by meaning, and both are fused by calibrated scores. The probes of a plan are asked,
+and asked again for more where what they found is too short to fill the page. `assemble.py` calls the steps here
+once for each topic of a request.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -13,10 +15,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.model import Candidate, Filter, Node
-from weft.pipeline.plan import Plan, passes_filter, topic_label, unite_candidates
+from weft.pipeline.plan import Plan, find_named_nodes, passes_filter, probe_filter
 from weft.pipeline.query import Pool, Query, Reading, Scale, proposing_terms, read_cosines, sum_gains, understand
 from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Snapshot
-from weft.profiles.types import Fusion, Lens, Probe
+from weft.profiles import fill
+from weft.profiles.types import Fusion, Probe
 from weft.scoring.bm25 import score_terms
 from weft.text import find_body_start
 
@@ -27,6 +30,17 @@ if TYPE_CHECKING:
 _PROPOSALS_PER_KEPT: Final = 3
 """Passages that an index is asked for, for each that is kept: its own order counts deleted passages and other
 tenants, so that ours may put a lower one first. Fewer lose such passages, more cost time."""
+_MIN_WITHOUT_KINDS: Final = 8
+"""Where fewer candidates are found without the kinds that are left out, these are searched for after all."""
+_MAX_UNCROWDED_PASSAGES: Final = 1_000
+"""In a store of so few passages no kind can crowd out the others, and all are searched for."""
+_MAX_GROWN_LIMIT: Final = 1_000
+"""Candidates that a probe is asked for at most when it is asked again: each is measured, scored and listed."""
+_TOKENS_AROUND_TEXT: Final = 4
+"""Tokens that a page spends on an item beside its text, at least: the marks of a heading, and blank lines."""
+
+Relevance = Callable[[Candidate], float]
+"""Returns the calibrated relevance of a candidate."""
 
 
 class RetrievalResult(Struct, frozen=True):
@@ -355,34 +369,76 @@ def merge_candidates(candidates: Iterable[Candidate], plan: Plan) -> tuple[Candi
     return tuple(merged.values())
 
 
-def group_by_lens(candidates: Sequence[Candidate], plan: Plan) -> list[tuple[Lens, list[Candidate]]]:
-    """Return the candidates by the lens with which their section walks."""
-    lens_by_probe = {
-        probe: section.lens for section in plan.sections() if section.lens for probe in section.probes
-    }
-    groups: dict[str | None, list[Candidate]] = {}
-    for candidate in candidates:
-        groups.setdefault(lens_by_probe.get(candidate.probe), []).append(candidate)
-    return [(plan.lens_for(name), group) for name, group in groups.items()]
+# --- the probes of a plan -----------------------------------------------------------------------------------
 
 
-def unite_topics(plan: Plan, by_topic: Sequence[Gathered], reading: Reading) -> Gathered:
-    """Return what was gathered for all topics of a request as one, with a note for each topic without matches."""
-    if not plan.request.topics:
-        return by_topic[0]
-    unmatched = [
-        f"Nothing matches {topic_label(topic)!r}."
-        for topic, gathered in zip(plan.request.topics, by_topic, strict=True)
-        if not gathered.candidates
-    ]
-    notes = [note for gathered in by_topic for note in gathered.notes]
-    question = " ".join(gathered.query.text for gathered in by_topic)
-    return Gathered(
-        candidates=unite_candidates([gathered.candidates for gathered in by_topic]),
-        query=understand(question, reading.snapshot, reading.embedder),
-        searched=sum(gathered.searched for gathered in by_topic),
-        reached=sum(gathered.reached for gathered in by_topic),
-        deepest=max(gathered.deepest for gathered in by_topic),
-        notes=tuple(dict.fromkeys([*unmatched, *notes])),
-        relevance=max(gathered.relevance for gathered in by_topic),
+def ask_probes(
+    plan: Plan, query: Query, reading: Reading, relevance_of: Relevance, without: tuple[str, ...] = ()
+) -> list[RetrievalResult]:
+    """Return what each probe of the plan finds; nothing where the request brings or names all it wants.
+
+    Searches leave out the kinds in `without` where there are enough nodes of other kinds.
+    """
+    probes = plan.probes()
+    # A start node alone is walked from, not searched for, unless the profile's probes ask on their own.
+    has_question = (
+        bool(plan.request.question)
+        or not plan.request.start
+        or any("{question}" not in probe.question for probe in probes)
     )
+    if plan.request.candidates is not None or not has_question:
+        return []
+    found = []
+    # What several probes find belongs to the one that is asked only at times: its section was made for that.
+    for probe in sorted(probes, key=lambda probe: probe.when is None):
+        text = fill(probe.question, plan.values)
+        probe_query = query if text == query.text else understand(text, reading.snapshot, reading.embedder)
+        filter = probe_filter(plan, probe)
+        if filter is not None:
+            result = _ask_probe(probe_query, probe, filter, plan, reading, without)
+            limit = _limit_to_fill(result.candidates, probe, plan, relevance_of)
+            if limit > probe.limit:
+                larger = replace(probe, limit=limit)
+                result = _ask_probe(probe_query, larger, filter, plan, reading, without)
+            found.append(result)
+    return found
+
+
+def _limit_to_fill(candidates: Sequence[Candidate], probe: Probe, plan: Plan, relevance_of: Relevance) -> int:
+    """Return the limit with which the probe would find enough text for the budget; its own where it has.
+
+    Nothing is sought further where the last candidate is noise, or the page will be silent.
+    """
+    if not probe.grows or plan.budget is None or len(candidates) < probe.limit:
+        return probe.limit
+    tokens = sum([(candidate.text_tokens or 0) + _TOKENS_AROUND_TEXT for candidate in candidates])
+    if tokens >= plan.budget or any(candidate.text_tokens is None for candidate in candidates):
+        return probe.limit
+    is_silent = max(map(relevance_of, candidates)) < plan.floor
+    if is_silent or relevance_of(candidates[-1]) < plan.noise:
+        return probe.limit
+    return min(math.ceil(probe.limit * plan.budget / tokens), _MAX_GROWN_LIMIT)
+
+
+def _ask_probe(
+    query: Query, probe: Probe, filter: Filter, plan: Plan, reading: Reading, without: tuple[str, ...]
+) -> RetrievalResult:
+    if probe.match == "names":
+        named = find_named_nodes(
+            query.text, reading.snapshot, probe.name, lambda node: passes_filter(node, filter)
+        )
+        return RetrievalResult(named[: probe.limit])
+    if probe.match == "rank":
+        # Only questions that ask for a map pay for loading this.
+        from weft.pipeline.repository_map import find_most_referenced
+
+        return find_most_referenced(probe, filter, reading.snapshot)
+    fusion, snapshot, index = plan.profile.fusion, reading.snapshot, reading.index
+    is_crowded = query.statistics.passages > _MAX_UNCROWDED_PASSAGES
+    kinds = snapshot.kinds() if without and is_crowded and not filter.kinds else ()
+    kept = tuple(kind for kind in kinds if kind not in without)
+    if kept and len(kept) < len(kinds):
+        narrowed = search(query, probe, replace(filter, kinds=kept), fusion, snapshot, index)
+        if len(narrowed.candidates) >= _MIN_WITHOUT_KINDS:
+            return narrowed
+    return search(query, probe, filter, fusion, snapshot, index)

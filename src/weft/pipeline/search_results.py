@@ -1,6 +1,6 @@
 """List what matches a question, as `weft search` does: searched once, ordered, and cut at the floor.
 
-Nothing is followed or printed. Where code was found, `code_order.py` orders it by more than its words.
+Nothing is followed or printed. Where code was found, `score.py` orders it by more than its words.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from weft.errors import InvalidInput
 from weft.model import SEARCH_MATCHES, Candidate, Filter
-from weft.pipeline.code_order import order_code
 from weft.pipeline.plan import check_floor
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.relevance import Gauge, calibrate, describe_silence, evidence_of, names_something
 from weft.pipeline.retrieve import RetrievalResult, search
+from weft.pipeline.score import order_code
 from weft.pipeline.shapes import CODE_KINDS, COMMIT, asks_history, read_shapes
 from weft.profiles.types import Fusion, Probe
 

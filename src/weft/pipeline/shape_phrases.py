@@ -1,14 +1,12 @@
 """Keep the phrases by which a question shows its shape, as a table that is easy to extend.
 
 The notation is small: a blank is any white space, `..` stands for up to five words, `(a|b)` for one of several,
-`?` for something that may be left out, and `<word>` for a group of `_WORDS`; `<name>` is a word spelt as only code
+`?` for something that may be left out, and `<word>` for a group of `WORDS`; `<name>` is a word spelt as only code
 is.
 """
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import cache
 from typing import Final
 
 
@@ -33,7 +31,7 @@ class Shape(StrEnum):
     COMMIT = "commit"
 
 
-_WORDS: Final[Mapping[str, str]] = {
+WORDS: Final[Mapping[str, str]] = {
     # What a repository may be called by somebody who does not know it yet.
     "thing": "project|repo|repository|code( )?base|library|package|software|tool|toolkit|framework|program|crate"
     "|gem",
@@ -225,7 +223,7 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
     ),
 }
 
-_HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
+HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
     shape: tuple(hints.split("|"))
     for shape, hints in (
         (
@@ -257,26 +255,3 @@ _HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
     )
 }
 """Letters of which a question must hold some before the phrases of a shape are tried, which takes far longer."""
-
-_NAME: Final = r"`?[A-Za-z_][\w.]*(?:_\w+|\(\)|\.\w+)`?|`\w+`|\w*[a-z]\w*[A-Z]\w*"
-_GAP: Final = r"(?:\s+[^\s?!;]+){0,5}?"
-
-
-@cache
-def _pattern(shape: Shape) -> re.Pattern[str]:
-    """Return the phrases of a shape as one pattern, made when it is needed first."""
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(_expand, PHRASES[shape]))})(?![\w-])", re.IGNORECASE)
-
-
-def _expand(phrase: str) -> str:
-    """Return the regular expression for a phrase in the notation of the table."""
-    phrase = re.sub(r"<(\w+)>", lambda match: _WORDS.get(match[1], match[0]), phrase)
-    phrase = phrase.replace(" .. ", "\0 ").replace(" ..", "\0").replace(" ", r"\s+")
-    # A name is told by its capitals, which no other phrase looks at.
-    return phrase.replace("\0", _GAP).replace("<name>", f"(?-i:{_NAME})")
-
-
-def holds_phrase(shape: Shape, prose: str) -> bool:
-    """Return whether a question holds a phrase of a shape."""
-    low, hints = prose.lower(), _HINTS.get(shape, ("",))
-    return any(hint in low for hint in hints) and _pattern(shape).search(prose) is not None

@@ -10,13 +10,14 @@ where nobody asked for history.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Filter
-from weft.pipeline.shape_phrases import PHRASES, Shape, holds_phrase
+from weft.pipeline.shape_phrases import HINTS, PHRASES, WORDS, Shape
 from weft.ports import NodeRow
 from weft.text import looks_like_code
 
@@ -116,6 +117,10 @@ _CHANGE_LOG_VALUE: Final = 0.15
 _CHANGE_LOG: Final = re.compile(
     r"(?i)(?:^|/)(?:changelog|changes|history|news|release[-_]?notes|releases?)\b[^/]*\Z"
 )
+_NAME: Final = r"`?[A-Za-z_][\w.]*(?:_\w+|\(\)|\.\w+)`?|`\w+`|\w*[a-z]\w*[A-Z]\w*"
+"""A word spelt as only code is."""
+_GAP: Final = r"(?:\s+[^\s?!;]+){0,5}?"
+"""Up to five words, as few as possible."""
 
 
 class Frame(Struct, frozen=True):
@@ -144,8 +149,8 @@ def read_shapes(question: str) -> Shapes:
     log, prose = _split_log(question)
     frames = tuple(_frames(log))
     names = tuple(dict.fromkeys(_names(prose)))[:_MAX_NAMES]
-    asked = {shape for shape in PHRASES if shape not in _ABOUT_NAMES and holds_phrase(shape, prose)}
-    named = {shape for shape in _ABOUT_NAMES if holds_phrase(shape, prose)}
+    asked = {shape for shape in PHRASES if shape not in _ABOUT_NAMES and _holds_phrase(shape, prose)}
+    named = {shape for shape in _ABOUT_NAMES if _holds_phrase(shape, prose)}
     if Shape.CALLERS in named and not names:
         # "who calls dispatch?" names a function by a plain word.
         names = tuple(dict.fromkeys(match[1] for match in _CALLED_WORD.finditer(prose)))[:_MAX_NAMES]
@@ -164,6 +169,26 @@ def read_shapes(question: str) -> Shapes:
     chapters = tuple(filter(None, (parse_number(match[1]) for match in _CHAPTER.finditer(prose))))
     files = tuple(dict.fromkeys(_FILE.findall(prose)))[:_MAX_NAMES]
     return Shapes(frozenset(asked), names, files, frames, places, hashes, quotations, chapters)
+
+
+def _holds_phrase(shape: Shape, prose: str) -> bool:
+    """Return whether a question holds a phrase of a shape."""
+    low, hints = prose.lower(), HINTS.get(shape, ("",))
+    return any(hint in low for hint in hints) and _pattern(shape).search(prose) is not None
+
+
+@cache
+def _pattern(shape: Shape) -> re.Pattern[str]:
+    """Return the phrases of a shape as one pattern, made when it is needed first."""
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(_expand, PHRASES[shape]))})(?![\w-])", re.IGNORECASE)
+
+
+def _expand(phrase: str) -> str:
+    """Return the regular expression for a phrase in the notation of the table."""
+    phrase = re.sub(r"<(\w+)>", lambda match: WORDS.get(match[1], match[0]), phrase)
+    phrase = phrase.replace(" .. ", "\0 ").replace(" ..", "\0").replace(" ", r"\s+")
+    # A name is told by its capitals, which no other phrase looks at.
+    return phrase.replace("\0", _GAP).replace("<name>", f"(?-i:{_NAME})")
 
 
 def _split_log(question: str) -> tuple[str, str]:

@@ -1,13 +1,13 @@
 """Fill one slot: give each candidate the best level of detail that its allowance pays for, at its printed cost."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item
-from weft.pipeline.slots import Outcome, Reason, Slot
+from weft.pipeline.slots import Outcome, PageBudget, Reason, Slot, TextRef, find_text_ref
 
 UNLIMITED: Final = float("inf")
 
@@ -24,34 +24,6 @@ _MAX_CHARS_PER_TOKEN: Final = 5
 """More characters than this for each token that is allowed will not fit, and need not be printed to know it."""
 _CHARS_PER_POINTER_TOKEN: Final = 5
 """A cautious guess for names and paths, so that no pointer is refused that would fit."""
-
-Cost = Callable[[Slot, Item], int]
-Shorten = Callable[[Candidate, int], tuple[tuple[int, int], ...]]
-
-TextRef = tuple[str, str, tuple[int, int] | None]
-"""Tells a candidate's text from all others: tenant and key of its node, and the span if it is only a passage."""
-
-
-class PageBudget(Struct):
-    """The budget of a page, what is spent of it, which headings and which texts stand on the page so far.
-
-    `repeats` lets one node appear in several slots. `printed_in` names the first slot of each text; those in
-    `mostly_shown` are shown for the most part, so that nothing would be gained by printing them again.
-    """
-
-    total: float
-    cost: Cost
-    shorten: Shorten
-    repeats: bool = False
-    spent: int = 0
-    printed_headings: set[str] = field(default_factory=set)
-    printed_in: dict[TextRef, str] = field(default_factory=dict)
-    mostly_shown: set[TextRef] = field(default_factory=set)
-
-    @property
-    def remaining(self) -> float:
-        """The tokens that may still be spent."""
-        return self.total - self.spent
 
 
 class Allowance(Struct, frozen=True):
@@ -340,13 +312,6 @@ def _has_whole(slot: Slot, candidate: Candidate) -> bool:
     if candidate.window is not None:
         return False
     return bool(candidate.node.text) or not (slot.quotes and (slot.shows_subject or slot.reprints))
-
-
-def find_text_ref(candidate: Candidate) -> TextRef:
-    """Return what tells a candidate's text from all others."""
-    passage = candidate.passage or candidate.window
-    is_whole = passage == (0, len(candidate.node.text))
-    return candidate.node.tenant, candidate.node.key, None if is_whole else passage
 
 
 def _min_costs(slot: Slot) -> list[int]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item
@@ -211,3 +211,39 @@ def _ladder(plan: Plan, detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
     if plan.prints_names_only:
         return (Detail.POINTER,)
     return detail
+
+
+Cost = Callable[[Slot, Item], int]
+Shorten = Callable[[Candidate, int], tuple[tuple[int, int], ...]]
+
+TextRef = tuple[str, str, tuple[int, int] | None]
+"""Tells a candidate's text from all others: tenant and key of its node, and the span if it is only a passage."""
+
+
+class PageBudget(Struct):
+    """The budget of a page, what is spent of it, which headings and which texts stand on the page so far.
+
+    `repeats` lets one node appear in several slots. `printed_in` names the first slot of each text; those in
+    `mostly_shown` are shown for the most part, so that nothing would be gained by printing them again.
+    """
+
+    total: float
+    cost: Cost
+    shorten: Shorten
+    repeats: bool = False
+    spent: int = 0
+    printed_headings: set[str] = field(default_factory=set)
+    printed_in: dict[TextRef, str] = field(default_factory=dict)
+    mostly_shown: set[TextRef] = field(default_factory=set)
+
+    @property
+    def remaining(self) -> float:
+        """The tokens that may still be spent."""
+        return self.total - self.spent
+
+
+def find_text_ref(candidate: Candidate) -> TextRef:
+    """Return what tells a candidate's text from all others."""
+    passage = candidate.passage or candidate.window
+    is_whole = passage == (0, len(candidate.node.text))
+    return candidate.node.tenant, candidate.node.key, None if is_whole else passage

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.query import Query, read_cosines, sum_gains
-from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, PageBudget, SlotFiller, find_text_ref
-from weft.pipeline.slots import Outcome, RankedSnippets, Reason, Slot
+from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
+from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
 from weft.ports import PassageRow, Snapshot
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import score_terms

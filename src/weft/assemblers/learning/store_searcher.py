@@ -14,9 +14,9 @@ from weft.cache import LruCache
 from weft.errors import StoreError
 from weft.memory import EXPERIENCE, MEMORY, VALUE, UsageLog
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View
-from weft.pipeline.marks import mark_candidates
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import search
+from weft.pipeline.standing import mark_candidates
 from weft.profiles.types import Fusion, Probe
 from weft.store import is_address
 

@@ -53,7 +53,7 @@ COMMANDS: Final = {
     "experience": "experiences",
     "values": "memories",
     "premortem": "experiences",
-    "explore": "explore",
+    "explore": "serve",
     "serve": "serve",
     "keys": "keys",
     "entities": "entities",

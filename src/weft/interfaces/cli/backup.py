@@ -73,7 +73,8 @@ def migrate(store: StoreFolder = None, as_json: AsJson = False) -> None:
     import sqlite3
 
     from weft.store.sqlite.backup import make_backup
-    from weft.store.sqlite.schema import SCHEMA_VERSION, read_version
+    from weft.store.sqlite.connection import read_version
+    from weft.store.sqlite.schema import SCHEMA_VERSION
     from weft.store.sqlite.store import FILE_NAME
 
     folder, now = _local_store(store), datetime.now(UTC)

@@ -12,7 +12,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput, UnknownName
-from weft.interfaces.ask import ask, check_filter
+from weft.interfaces.ask import ask, check_filter, finish_reading
 from weft.interfaces.cli import AsJson, EmbedderSpec, StoreFolder, output, whole_number_parser
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import (
@@ -36,7 +36,6 @@ from weft.interfaces.request import (
     read_parameters,
     read_time,
 )
-from weft.interfaces.upkeep import finish_reading
 from weft.model import Candidate, Context, Filter, LedgerEntry, View
 
 _EXACT_LIMIT: Final = 50

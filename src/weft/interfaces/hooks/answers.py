@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from weft import config
 from weft.errors import StoreError
+from weft.interfaces.ask import finish_reading
 from weft.interfaces.hooks.commands import Run
 from weft.interfaces.hooks.events import Event, Settings
 from weft.interfaces.hooks.small_talk import wants_nothing
 from weft.interfaces.hooks.tally import count_used
-from weft.interfaces.upkeep import finish_reading
 from weft.model import DEFAULT_TENANT, Context, Filter, Json, NodeRef, View
-from weft.pipeline.page_choice import GENERAL
+from weft.reader import GENERAL
 from weft.tokens import BOUND_ENCODING
 
 if TYPE_CHECKING:

@@ -85,7 +85,7 @@ class ServedStore:
     def holds_tana(self) -> bool:
         """Tell whether the store holds notes of Tana; where there is no store yet, it does not."""
         from weft.model import View
-        from weft.pipeline.page_choice import holds_tana
+        from weft.reader import holds_tana
 
         try:
             with self.weft().reading(View(self.tenants)) as reading:
@@ -110,7 +110,7 @@ class ServedStore:
         weft = self._weft
         if weft is None:
             return ()
-        from weft.interfaces.upkeep import finish_reading
+        from weft.interfaces.ask import finish_reading
 
         notes = weft.reader.upkeep.last.notes
         if notes:

@@ -23,9 +23,9 @@ from weft.interfaces.request import make_filter, read_time
 from weft.interfaces.source_text import RELATED_COLUMNS, log_lines, related_rows, texts_of
 from weft.model import UNSET, Context, LedgerEntry, Node, Unset, View
 from weft.pipeline.exact import find_exact
-from weft.pipeline.page_choice import GENERAL
 from weft.profiles import apply_preset, usable_profiles
 from weft.profiles.types import AUTO, Profile
+from weft.reader import GENERAL
 
 if TYPE_CHECKING:
     from weft.api import Weft

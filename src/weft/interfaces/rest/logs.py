@@ -14,8 +14,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.interfaces.audit import AuditLog
-from weft.interfaces.rest.metrics import Metrics
-from weft.interfaces.rest.tracing import trace_request
+from weft.interfaces.rest.metrics import Metrics, trace_request
 
 REQUEST_ID: Final = b"x-request-id"
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}\Z")

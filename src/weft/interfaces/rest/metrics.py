@@ -1,16 +1,25 @@
-"""The figures that a service counts for Prometheus."""
+"""Count what a service does for Prometheus, and trace it for OpenTelemetry if its API is installed (extra `otel`).
+
+Spans go wherever the operator's OpenTelemetry SDK sends them; without one the API itself drops them.
+"""
 
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
+from starlette.types import Scope
 
-from weft.interfaces.rest.tracing import trace_stage
+try:
+    from opentelemetry import trace
+except ModuleNotFoundError:
+    trace = None  # type: ignore[assignment]
 
 _LATENCY_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 """Upper bounds in seconds of the buckets of latency: an answer takes milliseconds, a cold one a second or more."""
+_NAME: Final = "weft"
 
 
 class Metrics:
@@ -58,3 +67,38 @@ class Metrics:
             registry = CollectorRegistry()
             MultiProcessCollector(registry, self._figures)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
+
+
+# --- traces -------------------------------------------------------------------------------------------------
+
+
+class _NoSpan:
+    """A span that nobody records."""
+
+    def set_attribute(self, name: str, value: object) -> None:
+        """Drop an attribute."""
+
+
+_NO_SPAN: Final = _NoSpan()
+
+
+@contextmanager
+def trace_request(scope: Scope, request_id: str) -> Iterator[Any]:
+    """Record a request as a span for the block."""
+    if trace is None:
+        yield _NO_SPAN
+        return
+    attributes = {"http.request.method": scope["method"], "url.path": scope["path"], "weft.request_id": request_id}
+    with trace.get_tracer(_NAME).start_as_current_span(
+        f"{scope['method']} request", attributes=attributes
+    ) as span:
+        yield span
+
+
+def trace_stage(stage: str, seconds: float) -> None:
+    """Record a stage of an answer that has just ended as a span of its own."""
+    if trace is None:
+        return
+    now = time.time_ns()
+    span = trace.get_tracer(_NAME).start_span(f"weft.{stage}", start_time=now - int(seconds * 1e9))
+    span.end(now)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from weft import deadline
-from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, WeftError
+from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, StoreTooNew, WeftError
+from weft.store.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -257,3 +258,22 @@ class WriteLock:
             f"Another writer has kept the store at {self._folder} for more than {self._busy_seconds:g} seconds. "
             "Wait for it to finish and try again, or allow a longer wait with busy_seconds."
         )
+
+
+def read_version(connection: sqlite3.Connection, location: str) -> int:
+    """Return the schema version of an open file; refuse files of a newer Weft and files that are not a store."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    is_weft = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    # An empty file becomes a store; one with foreign tables is somebody else's.
+    if tables and not is_weft:
+        raise StoreCorrupt(
+            f"{location} is an SQLite database, but not a Weft store. "
+            "Choose another folder with --store, or move that file away and run `weft index` again."
+        )
+    if version > SCHEMA_VERSION:
+        raise StoreTooNew(
+            f"{location} has schema version {version}; this Weft reads up to version {SCHEMA_VERSION}. "
+            "Update Weft (pip install --upgrade weft-context), or index into another folder with --store."
+        )
+    return version

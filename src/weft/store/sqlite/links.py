@@ -128,31 +128,6 @@ def read_arcs(connection: sqlite3.Connection, owners: str, parameters: Row, visi
     return np.array(rows, dtype=ARC_DTYPE)
 
 
-def read_edges(connection: sqlite3.Connection, owners: str, visible: str, limit: int) -> list[Row]:
-    """Return the edges at the owners (a JSON list), strongest first, ties by type, keys, tenants and maker.
-
-    Rows are (source id, target id, source tenant, target tenant, source key, target key, type, weight,
-    confidence, evidence).
-    """
-    columns = (
-        "a.id AS source_id, b.id AS target_id, a.tenant_id AS source_tenant, b.tenant_id AS target_tenant,"
-        " a.key AS source_key, b.key AS target_key, e.type_id, e.maker_id, e.weight, e.confidence, e.evidence"
-    )
-    # UNION drops the second copy of an edge that has both ends among the owners.
-    both = " UNION ".join(
-        f"SELECT {columns} FROM json_each(:owners) o {ends} WHERE {visible}"
-        for ends in (OUTGOING_JOINS, INCOMING_JOINS)
-    )
-    return connection.execute(
-        "SELECT l.source_id, l.target_id, l.source_tenant, l.target_tenant, l.source_key, l.target_key, y.name,"
-        f" l.weight, l.confidence, l.evidence FROM ({both}) l JOIN edge_types y ON y.id = l.type_id"
-        " JOIN makers m ON m.id = l.maker_id JOIN tenants s ON s.id = l.source_tenant"
-        " JOIN tenants t ON t.id = l.target_tenant"
-        " ORDER BY l.weight DESC, y.name, l.source_key, l.target_key, s.name, t.name, m.name LIMIT :limit",
-        {"owners": owners, "limit": limit},
-    ).fetchall()
-
-
 # --- writing a maker's edges -----------------------------------------------------------------------------
 
 

@@ -14,7 +14,11 @@ from msgspec import Struct
 
 from weft.errors import StoreError
 from weft.model import Filter, View
-from weft.store.records import MAX_FACET_VALUE_LENGTH, facet_groups, fold_name, to_microseconds
+from weft.store.links import (
+    INCOMING_JOINS,
+    OUTGOING_JOINS,
+)
+from weft.store.records import MAX_FACET_VALUE_LENGTH, Row, facet_groups, fold_name, to_microseconds
 
 if TYPE_CHECKING:
     from weft.ports.stores import Ids
@@ -29,6 +33,8 @@ PLACEHOLDERS: Final = ", ".join("?" * _VALUES_PER_QUERY)
 
 _MAX_ID_DIGITS: Final = 18
 """Digits of a name that may be an id: every number of 18 digits fits the 64 bits of a column."""
+WAITING_VECTORS: Final = "unembedded"
+"""The name in `meta` of the range of passages that wait: the id after which they begin, and the last one's."""
 
 
 def padded_groups(values: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -237,3 +243,45 @@ def find_names(
         if ids:
             found[name] = ids
     return found
+
+
+def read_edges(connection: sqlite3.Connection, owners: str, visible: str, limit: int) -> list[Row]:
+    """Return the edges at the owners (a JSON list), strongest first, ties by type, keys, tenants and maker.
+
+    Rows are (source id, target id, source tenant, target tenant, source key, target key, type, weight,
+    confidence, evidence).
+    """
+    columns = (
+        "a.id AS source_id, b.id AS target_id, a.tenant_id AS source_tenant, b.tenant_id AS target_tenant,"
+        " a.key AS source_key, b.key AS target_key, e.type_id, e.maker_id, e.weight, e.confidence, e.evidence"
+    )
+    # UNION drops the second copy of an edge that has both ends among the owners.
+    both = " UNION ".join(
+        f"SELECT {columns} FROM json_each(:owners) o {ends} WHERE {visible}"
+        for ends in (OUTGOING_JOINS, INCOMING_JOINS)
+    )
+    return connection.execute(
+        "SELECT l.source_id, l.target_id, l.source_tenant, l.target_tenant, l.source_key, l.target_key, y.name,"
+        f" l.weight, l.confidence, l.evidence FROM ({both}) l JOIN edge_types y ON y.id = l.type_id"
+        " JOIN makers m ON m.id = l.maker_id JOIN tenants s ON s.id = l.source_tenant"
+        " JOIN tenants t ON t.id = l.target_tenant"
+        " ORDER BY l.weight DESC, y.name, l.source_key, l.target_key, s.name, t.name, m.name LIMIT :limit",
+        {"owners": owners, "limit": limit},
+    ).fetchall()
+
+
+def count_waiting(connection: sqlite3.Connection) -> int:
+    """Return the number of passages that wait for a vector of the store's embedder."""
+    waiting = waiting_range(connection)
+    if waiting is None:
+        return 0
+    return int(connection.execute("SELECT count(*) FROM passages WHERE id > ? AND id <= ?", waiting).fetchone()[0])
+
+
+def waiting_range(connection: sqlite3.Connection) -> tuple[int, int] | None:
+    """Return the range of passages that wait for a vector: the id after which it begins, and the last one."""
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (WAITING_VECTORS,)).fetchone()
+    if row is None:
+        return None
+    after, last = orjson.loads(row[0])
+    return int(after), int(last)

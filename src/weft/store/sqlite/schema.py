@@ -3,8 +3,6 @@
 import sqlite3
 from typing import Final
 
-from weft.errors import StoreCorrupt, StoreTooNew
-
 APPLICATION_ID: Final = 0x57454654
 """The letters WEFT in ASCII; distinguishes Weft stores from other SQLite databases."""
 
@@ -143,25 +141,6 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
 )
 SCHEMA_VERSION: Final = len(MIGRATIONS)
 """The version that this Weft writes; a store says its own in `user_version`."""
-
-
-def read_version(connection: sqlite3.Connection, location: str) -> int:
-    """Return the schema version of an open file; refuse files of a newer Weft and files that are not a store."""
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-    is_weft = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-    # An empty file becomes a store; one with foreign tables is somebody else's.
-    if tables and not is_weft:
-        raise StoreCorrupt(
-            f"{location} is an SQLite database, but not a Weft store. "
-            "Choose another folder with --store, or move that file away and run `weft index` again."
-        )
-    if version > SCHEMA_VERSION:
-        raise StoreTooNew(
-            f"{location} has schema version {version}; this Weft reads up to version {SCHEMA_VERSION}. "
-            "Update Weft (pip install --upgrade weft-context), or index into another folder with --store."
-        )
-    return version
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:

@@ -15,9 +15,9 @@ from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, T
 from weft.scoring.similarity import unit_rows
 from weft.store import links
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, read_edge, read_nodes, read_passages
-from weft.store.sqlite.links import read_arcs, read_edges
+from weft.store.sqlite.links import read_arcs
 from weft.store.sqlite.listing import read_tail
-from weft.store.sqlite.lookup import Visibility, find_names, matching_ids, names_by_number
+from weft.store.sqlite.lookup import Visibility, find_names, matching_ids, names_by_number, read_edges
 from weft.store.statistics import PASSAGES_PER_BATCH, ScanCache, ScannedStatistics, count_statistics
 
 if TYPE_CHECKING:

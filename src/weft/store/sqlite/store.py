@@ -22,12 +22,13 @@ from weft.store.sqlite.connection import (
     connect_writer,
     is_writable,
     read_only_message,
+    read_version,
     translate_errors,
 )
 from weft.store.sqlite.lookup import names_by_number, read_visibility
 from weft.store.sqlite.maintenance import read_status
 from weft.store.sqlite.nodes import stored_keys
-from weft.store.sqlite.schema import SCHEMA_VERSION, migrate, read_version
+from weft.store.sqlite.schema import SCHEMA_VERSION, migrate
 from weft.store.sqlite.snapshot import CACHED_VIEWS, SnapshotCaches, SqliteSnapshot, read_embedder, read_sequence
 from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence
 from weft.store.statistics import CACHED_SCANS, ScanCache

@@ -7,22 +7,18 @@ meanwhile have higher ids, and their vectors already. So an interrupted change i
 
 import sqlite3
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import orjson
 from msgspec import Struct
 
 from weft.ports import PassageRow
 from weft.store.records import PASSAGE_COLUMNS, read_passages
-from weft.store.sqlite.lookup import names_by_number
+from weft.store.sqlite.lookup import WAITING_VECTORS, names_by_number, waiting_range
 from weft.store.sqlite.write import next_sequence
 
 if TYPE_CHECKING:
     from weft.store.sqlite.store import SqliteStore
-
-
-_WAITING: Final = "unembedded"
-"""The name in `meta` of the range of passages that wait: the id after which they begin, and the last one's."""
 
 
 class WaitingPassage(Struct, frozen=True):
@@ -50,7 +46,7 @@ def begin_change(store: "SqliteStore", name: str, dimensions: int) -> None:
             "INSERT OR REPLACE INTO meta VALUES (?, ?)",
             [
                 ("embedder", orjson.dumps([name, dimensions]).decode()),
-                (_WAITING, orjson.dumps([0, last]).decode()),
+                (WAITING_VECTORS, orjson.dumps([0, last]).decode()),
             ],
         )
         connection.execute("DELETE FROM vectors")
@@ -60,17 +56,9 @@ def begin_change(store: "SqliteStore", name: str, dimensions: int) -> None:
     store.transact(begin)
 
 
-def count_waiting(connection: sqlite3.Connection) -> int:
-    """Return the number of passages that wait for a vector of the store's embedder."""
-    waiting = _waiting_range(connection)
-    if waiting is None:
-        return 0
-    return int(connection.execute("SELECT count(*) FROM passages WHERE id > ? AND id <= ?", waiting).fetchone()[0])
-
-
 def next_waiting(connection: sqlite3.Connection, limit: int) -> list[WaitingPassage]:
     """Return the next passages that wait, by id."""
-    waiting = _waiting_range(connection)
+    waiting = waiting_range(connection)
     if waiting is None:
         return []
     rows = connection.execute(
@@ -85,7 +73,7 @@ def store_vectors(store: "SqliteStore", new: Sequence[NewVectors]) -> None:
     """Store the new vectors of the next passages that wait, which are done with it."""
 
     def write(connection: sqlite3.Connection) -> None:
-        waiting = _waiting_range(connection)
+        waiting = waiting_range(connection)
         assert waiting is not None, "a change of vectors was begun"
         sequence = next_sequence(connection, names_by_number(connection, "tenants"))
         connection.executemany(
@@ -102,19 +90,11 @@ def store_vectors(store: "SqliteStore", new: Sequence[NewVectors]) -> None:
         )
         # In the same transaction as the vectors: a process that is killed has stored both or neither.
         done = orjson.dumps([new[-1].passage_id, waiting[1]]).decode()
-        connection.execute("UPDATE meta SET value = ? WHERE name = ?", (done, _WAITING))
+        connection.execute("UPDATE meta SET value = ? WHERE name = ?", (done, WAITING_VECTORS))
 
     store.transact(write)
 
 
 def finish_change(store: "SqliteStore") -> None:
     """Record that no passage waits any more."""
-    store.transact(lambda connection: connection.execute("DELETE FROM meta WHERE name = ?", (_WAITING,)))
-
-
-def _waiting_range(connection: sqlite3.Connection) -> tuple[int, int] | None:
-    row = connection.execute("SELECT value FROM meta WHERE name = ?", (_WAITING,)).fetchone()
-    if row is None:
-        return None
-    after, last = orjson.loads(row[0])
-    return int(after), int(last)
+    store.transact(lambda connection: connection.execute("DELETE FROM meta WHERE name = ?", (WAITING_VECTORS,)))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.model import Candidate, Node, Origin
-from weft.pipeline.code_order import is_sample, order_code
+from weft.pipeline.score import is_sample, order_code
 
 
 def piece(
