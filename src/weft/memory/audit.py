@@ -4,22 +4,25 @@ Only what can be decided is changed: what says nothing is removed, and of two me
 which one has a newer value, the older takes on the words of the newer. The rest is listed for a person to decide.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.errors import InvalidInput
 from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete, put
+from weft.memory.exchange import drop_marks, note_forgotten
 from weft.memory.judge import Verdict, judge
-from weft.memory.memories import Memory, memory_node, merge_memories
-from weft.memory.memory_store import find_stale, list_memories
-from weft.model import DEFAULT_TENANT
+from weft.memory.memories import Memory, change_memory, memory_node
+from weft.memory.memory_store import find_stale, list_memories, with_names
+from weft.model import DEFAULT_TENANT, View
 from weft.text import analyze
 from weft.text.addresses import read_address
 from weft.text.statements import read_statement
@@ -32,6 +35,8 @@ _MIN_WORDS: Final = 2
 """Significant words that a memory needs to say something, unless it is a statement of a known form."""
 _MAX_SHARED_BY: Final = 50
 """A word that more memories have says nothing about which of them are alike; comparing all would take too long."""
+_COMPARED_MEMORIES: Final = 12
+"""Older memories, those with the most words in common, that each is compared with, as when it is remembered."""
 
 
 class Problem(StrEnum):
@@ -90,31 +95,26 @@ def find_problems(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) ->
 
 
 def apply_findings(
-    indexing: IndexingContext, folder: Path, *, tenant: str = DEFAULT_TENANT
+    indexing: IndexingContext, folder: Path, *, now: datetime, tenant: str = DEFAULT_TENANT
 ) -> tuple[Finding, ...]:
     """Remove and merge what can be decided, keep what was there for `undo_audit`, and return all findings."""
     with indexing.store.writing():
         # Found under the lock: nobody changes a memory between the finding and the change.
         findings = find_problems(indexing, tenant=tenant)
         stored = {memory.key: memory for memory in list_memories(indexing, limit=_ALL, tenant=tenant)}
-        changed, removed = dict(stored), set[str]()
-        for finding in findings:
-            if finding.action is Action.DECIDE or {finding.key, finding.other} & removed:
-                continue
-            if finding.action is Action.MERGE:
-                older, newer = changed[finding.other], changed[finding.key]
-                merged = merge_memories(older, newer)
-                changed[older.key] = msgspec.structs.replace(
-                    merged, updated=newer.updated, importance=max(older.importance, newer.importance)
-                )
-            removed.add(finding.key)
-        after = tuple(each for key, each in changed.items() if key not in removed and each != stored[key])
-        before = tuple(stored[key] for key in stored if key in removed or changed[key] != stored[key])
+        junk = sorted(finding.key for finding in findings if finding.action is Action.REMOVE)
+        groups = _group([(each.key, each.other) for each in findings if each.action is Action.MERGE])
+        with indexing.store.snapshot(View((tenant,))) as snapshot:
+            after = tuple(with_names(snapshot, _merge([stored[key] for key in group])) for group in groups)
+        merged = {key for group in groups for key in group} - {memory.key for memory in after}
+        before = tuple(stored[key] for key in stored if key in {*junk, *merged, *(each.key for each in after)})
         if before:
             # Before the change: if the process is killed now, undoing changes nothing.
             (folder / UNDO_FILE).write_bytes(msgspec.json.encode(_Undo(tenant, before, after)))
             put(indexing, [memory_node(memory) for memory in after])
-            delete(indexing, [(tenant, key) for key in sorted(removed)])
+            delete(indexing, [(tenant, key) for key in sorted({*junk, *merged})])
+            # Merged ones are not marked: a change of one on another machine must still arrive here.
+            note_forgotten(indexing, junk, now, tenant)
     return findings
 
 
@@ -138,6 +138,7 @@ def undo_audit(indexing: IndexingContext, folder: Path, *, tenant: str = DEFAULT
                 f"Nothing was changed; the memories as they were are in {file}."
             )
         put(indexing, [memory_node(memory) for memory in undo.before])
+        drop_marks(indexing, [memory.key for memory in undo.before], tenant)
         file.unlink()
     return undo.before
 
@@ -159,16 +160,51 @@ def _says_nothing(text: str) -> bool:
 
 def _judge_pairs(memories: Sequence[Memory]) -> Iterator[Finding]:
     """Yield a finding for each memory that repeats, replaces or contradicts an older one."""
-    by_word: dict[str, list[int]] = defaultdict(list)
+    by_trait: dict[str, list[int]] = defaultdict(list)
     for place, memory in enumerate(memories):
-        words = sorted(set(analyze(memory.text)))
-        near = sorted({other for word in words for other in by_word[word][-_MAX_SHARED_BY:]})
-        for other in near:
+        traits = _traits(memory.text)
+        shared = Counter(other for trait in traits for other in by_trait[trait][-_MAX_SHARED_BY:])
+        # With the most in common first, the later where that is equal.
+        near = sorted(shared, key=lambda other: (-shared[other], -other))[:_COMPARED_MEMORIES]
+        for other in sorted(near):
             judgement = judge(memory.text, memories[other].text)
             if judgement.verdict is not Verdict.OTHER:
                 yield _finding(memory, memories[other], judgement.verdict, judgement.why)
-        for word in words:
-            by_word[word].append(place)
+        for trait in traits:
+            by_trait[trait].append(place)
+
+
+def _traits(text: str) -> list[str]:
+    """Return the words of a text, all of them as one, and its address: what a text about the same shares."""
+    words = sorted(set(analyze(text)))
+    address = read_address(text)
+    # The last two find what has only words that stand in many memories.
+    return [*words, " ".join(words), *([f"at {address.key}"] if address else [])]
+
+
+def _group(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
+    """Return the keys that pairs tie together, directly or through others."""
+    groups: dict[str, list[str]] = {}
+    for one, other in pairs:
+        mine, its = groups.get(one, [one]), groups.get(other, [other])
+        joined = mine if mine is its else [*mine, *its]
+        groups.update(dict.fromkeys(joined, joined))
+    return list({id(group): group for group in groups.values()}.values())
+
+
+def _merge(memories: Sequence[Memory]) -> Memory:
+    """Return the oldest of several memories with the words of the newest, and all others as its history."""
+    # In the order of time, whatever pair was found first: a value may have changed and changed back.
+    oldest, *later = sorted(memories, key=lambda each: (each.updated, each.key))
+    merged = oldest
+    for newer in later:
+        history = sorted((*merged.history, *newer.history), key=lambda earlier: earlier.until)
+        known = replace(merged, history=tuple(history), names=(*merged.names, *newer.names))
+        importance = max(known.importance, newer.importance)
+        tags = (*known.tags, *newer.tags)
+        changed = change_memory(known, newer.updated, text=newer.text, importance=importance, tags=tags)
+        merged = replace(changed, updated=newer.updated)
+    return merged
 
 
 def _finding(newer: Memory, older: Memory, verdict: Verdict, why: str) -> Finding:

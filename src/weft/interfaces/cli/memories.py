@@ -171,7 +171,9 @@ def _audit(
                 output.write(f"Restored {output.count_noun(len(restored), 'memory', 'memories')}.")
             return
         found = (
-            apply_findings(context, weft.folder, tenant=tenant) if apply else find_problems(context, tenant=tenant)
+            apply_findings(context, weft.folder, now=datetime.now(UTC), tenant=tenant)
+            if apply
+            else find_problems(context, tenant=tenant)
         )
     if as_json:
         output.write_json({"applied": apply, "findings": [output.as_dict(finding) for finding in found]})
