@@ -49,6 +49,24 @@ def test_a_new_value_takes_the_place_of_the_old_which_stays_as_history(cli: Cli)
     assert (memory["text"], memory["history"][0]["text"]) == ("The retry limit is 5", "The retry limit is 3")
 
 
+def test_an_audit_lists_first_changes_only_when_told_and_is_undone(cli: Cli) -> None:
+    cli("remember", "ok")
+    cli("remember", "Retry 3 times on a timeout of the broker")
+    cli("remember", "Retry 5 times on a timeout of the broker")
+    done = cli("memories", "audit")
+    assert "Nothing was changed" in done.err
+    assert [line.split()[:2] for line in done.out.splitlines()[1:]] == [
+        ["junk", "remove"],
+        ["contradictory", "decide"],
+    ]
+    assert len(told(cli, "memories")["memories"]) == 3
+    assert told(cli, "memories", "audit", "--apply")["applied"] is True
+    assert len(told(cli, "memories")["memories"]) == 2
+    assert cli("memories", "audit", "--undo").out == "Restored 1 memory.\n"
+    assert len(told(cli, "memories")["memories"]) == 3
+    assert "belong to an audit" in cli("memories", "--apply").err
+
+
 def test_an_experience_goes_from_start_to_outcome(cli: Cli) -> None:
     begun = told(cli, "experience", "start", *STORY, "--file", "src/proxy.py")
     assert begun["status"] == "open"

@@ -20,6 +20,7 @@ from weft.errors import InvalidInput, StoreError
 from weft.history.contexts import FILE_NAME as CONTEXTS_FILE
 from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete
+from weft.memory.audit import forget_undo
 from weft.memory.exchange import note_forgotten, read_forgotten
 from weft.memory.experience_nodes import experience_from_node
 from weft.memory.memories import memory_from_node
@@ -30,7 +31,7 @@ from weft.memory.vocabulary import AXES, EXPERIENCE, MEMORY, VALUE
 from weft.model import Edge, EdgeSet, Node, View
 from weft.ports import Changes
 from weft.store.records import FIRST_CURSOR
-from weft.store.sqlite.maintenance import remove_unused_facets
+from weft.store.sqlite.maintenance import remove_unused
 from weft.store.sqlite.store import SqliteStore
 
 _LOCK_TIMEOUT_SECONDS: Final = 10.0
@@ -91,8 +92,9 @@ def erase(weft: Weft, key: str, *, now: datetime, tenant: str) -> Receipt:
         refs = [(tenant, name) for name in (removed or (full_key,))]
         kept = _erase_contexts(folder / CONTEXTS_FILE, refs, [full_key.encode(), *pieces])
         UsageLog(folder).forget(refs)
+        forget_undo(folder, full_key)
         if isinstance(weft.store, SqliteStore):
-            weft.store.transact(remove_unused_facets)
+            weft.store.transact(remove_unused)
         # Search files keep deleted entries until they are merged; only new ones have none.
         weft.reader.index.rebuild(weft.store)
         files = [file for file in sorted(folder.glob("*.sqlite")) if file.is_file()]

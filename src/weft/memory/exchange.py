@@ -121,6 +121,11 @@ def note_forgotten(indexing: IndexingContext, keys: Sequence[str], now: datetime
     indexing.store.write(Changes(units=units))
 
 
+def drop_marks(indexing: IndexingContext, keys: Sequence[str], tenant: str) -> None:
+    """Forget that these were forgotten, because they are back."""
+    indexing.store.write(Changes(units=tuple((tenant, _FORGOTTEN_SOURCE, key, "") for key in keys)))
+
+
 def import_records(
     indexing: IndexingContext, records: Iterable[Record], *, tenant: str = DEFAULT_TENANT, dry_run: bool = False
 ) -> ImportResult:

@@ -112,7 +112,10 @@ def _write_remembered(remembered: "RememberResult", *, is_update: bool) -> None:
 
 def memories(
     question: Annotated[
-        str | None, typer.Argument(metavar="[QUESTION]", help="Search for this; without it, list the newest.")
+        str | None,
+        typer.Argument(
+            metavar="[QUESTION]", help="Search for this; without it, list the newest. `audit` looks for problems."
+        ),
     ] = None,
     *,
     category: Category = None,
@@ -120,15 +123,24 @@ def memories(
     stale: Annotated[
         bool, typer.Option("--stale", help="Only those that name a file or symbol which is gone from the store.")
     ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="With `audit`: remove and merge what can be decided.")
+    ] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="With `audit`: take back the last --apply.")] = False,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """List memories, newest first, or search them."""
+    """List memories, newest first, or search them; `weft memories audit` lists those with a problem."""
     from weft.memory import UsageLog
     from weft.memory.memory_store import list_memories, search_memories
 
+    if (apply or undo) and (question != "audit" or apply == undo):
+        raise InvalidInput("--apply and --undo belong to an audit, one at a time: `weft memories audit --apply`.")
+    if question == "audit":
+        _audit(store, embedder, clean(tenant), as_json, apply=apply, undo=undo)
+        return
     if stale:
         _list_stale(store, clean(tenant), limit, as_json)
         return
@@ -141,6 +153,46 @@ def memories(
         # Usage is counted beside the store, so that reading a page never writes to it.
         uses = UsageLog(weft.folder).read_uses([(memory.tenant, memory.key) for memory in found])
     _write_memories([(memory, uses.get((memory.tenant, memory.key))) for memory in found], as_json)
+
+
+def _audit(
+    store: str | None, embedder: str | None, tenant: str, as_json: bool, *, apply: bool, undo: bool
+) -> None:
+    """Print what is wrong with the memories; change them only if that is asked for."""
+    from weft.memory.audit import Action, apply_findings, find_problems, undo_audit
+
+    with config.open_weft(store, embedder=embedder) as weft:
+        context = weft.indexing_context()
+        if undo:
+            restored = undo_audit(context, weft.folder, tenant=tenant)
+            if as_json:
+                output.write_json({"restored": [output.as_dict(memory) for memory in restored]})
+            else:
+                output.write(f"Restored {output.count_noun(len(restored), 'memory', 'memories')}.")
+            return
+        found = (
+            apply_findings(context, weft.folder, now=datetime.now(UTC), tenant=tenant)
+            if apply
+            else find_problems(context, tenant=tenant)
+        )
+    if as_json:
+        output.write_json({"applied": apply, "findings": [output.as_dict(finding) for finding in found]})
+        return
+    if not found:
+        output.write_note("Nothing is wrong with the memories.")
+        return
+    rows = [
+        (each.problem, each.action, each.why, output.one_line(each.text, _CELL_WIDTH), each.key) for each in found
+    ]
+    output.write_table(("problem", "action", "why", "text", "key"), rows)
+    if any(each.action is not Action.DECIDE for each in found):
+        output.write_note(
+            "Removed and merged as listed; `weft memories audit --undo` takes it back."
+            if apply
+            else "Nothing was changed. `weft memories audit --apply` removes and merges as listed."
+        )
+    if any(each.action is Action.DECIDE for each in found):
+        output.write_note("`decide` is left to you: `weft forget KEY` or `weft remember TEXT --update KEY`.")
 
 
 def _list_stale(store: str | None, tenant: str, limit: int, as_json: bool) -> None:

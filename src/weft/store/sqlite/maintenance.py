@@ -84,9 +84,12 @@ def _counts(connection: sqlite3.Connection, query: str, values: tuple[str, ...] 
 # --- rebuilding ------------------------------------------------------------------------------------------
 
 
-def remove_unused_facets(connection: sqlite3.Connection) -> None:
-    """Remove the facets that no node has any more: they hold values of fields in clear."""
+def remove_unused(connection: sqlite3.Connection) -> None:
+    """Remove facets that no node has and edges without nodes: they quote what was removed."""
     connection.execute("DELETE FROM facet_names WHERE id NOT IN (SELECT facet_id FROM facets)")
+    # Edges between two keys without nodes lead nowhere, and their evidence quotes what was there.
+    gone = "SELECT id FROM keys WHERE node_id IS NULL"
+    connection.execute(f"DELETE FROM edges WHERE source_key IN ({gone}) AND target_key IN ({gone})")
 
 
 def rebuild_derived(connection: sqlite3.Connection) -> None:
