@@ -320,8 +320,12 @@ def _fill_subjects(
     slots: list[PlacedSlot] = []
     received: list[Refusal] = []
     for filled in _fill_subject_parts(section, parts, subjects, ranking):
-        share = shares[filled.subject.node.ref] * filled.part.share / part_shares
-        placed = part_slot(plan, section, filled, share, heading_cost)
+        subject_share = shares[filled.subject.node.ref]
+        if filled.part.item_tokens:
+            # On large pages what one item may cost bounds a subject, and not its share: both follow the weight.
+            cap = round(filled.part.item_tokens * subject_share * len(shares) / section.share)
+            filled = replace(filled, part=replace(filled.part, item_tokens=cap))  # noqa: PLW2901
+        placed = part_slot(plan, section, filled, subject_share * filled.part.share / part_shares, heading_cost)
         fresh, again = split_received(plan, placed.slot.candidates)
         if again:
             placed = replace(placed, slot=replace(placed.slot, candidates=tuple(fresh)))

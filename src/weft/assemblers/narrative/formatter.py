@@ -14,6 +14,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from weft.assemblers.narrative.caller_input import CallerEntity, read_documents, read_entities, to_list
 from weft.assemblers.narrative.entity_context import (
     EntityContext,
     EntityContextBuilder,
@@ -24,15 +25,11 @@ from weft.assemblers.narrative.entity_context import (
 from weft.assemblers.narrative.narrative_request import (
     MAX_ENTITIES,
     MAX_TOTAL_TOKENS,
-    CallerEntity,
     NarrativeRequest,
     NoStore,
     ReadableStore,
     log,
-    read_documents,
-    read_entities,
     read_whole_number,
-    to_list,
 )
 from weft.assemblers.narrative.summarizer import Summarize, compress_document
 from weft.errors import InvalidInput, UnknownName
@@ -279,7 +276,7 @@ class PageBuilder:
         # The pipeline then finds entities and documents itself, so there is nothing to build here.
         if request.searches_vault:
             return await self._read(request.assemble_found)
-        built = [context for _, context in await self._build_entities(request.shown_entities, request)]
+        built = await self._build_entities(request.shown_entities, request)
         compressed = replace(request, documents=await self._compress_documents(request))
         return await self._read(lambda store: compressed.assemble_given(store, built))
 
@@ -308,6 +305,8 @@ class PageBuilder:
             if isinstance(context, EntityContext):
                 facts = {"chunks": len(context.chunks), "tokens": context.total_tokens}
                 log("debug", "entity_context_built", entity=entity.name, **facts)
+            elif chunks := request.documents_of(entity):
+                log("debug", "entity_context_built", entity=entity.name, chunks=len(chunks))
         return built
 
     async def _rebuild(
@@ -330,11 +329,15 @@ class PageBuilder:
         try:
             context = await _build_by_name(builder, entity, request.tenant)
         except Exception as error:  # noqa: BLE001  (as documented: one entity never spoils the others)
-            log("warning", "entity_context_build_failed", entity=entity.name, error=str(error))
+            # An entity that the vault does not hold is no failure if the caller brought its chunks.
+            if not (isinstance(error, UnknownName) and request.documents_of(entity)):
+                log("warning", "entity_context_build_failed", entity=entity.name, error=str(error))
             # An unknown name stays unknown until the store changes, which the cache notices by itself.
             self.is_cacheable = self.is_cacheable and isinstance(error, UnknownName)
             return _described(entity, request)
-        return context if context.chunks else _described(entity, request)
+        # A text that is too long for a small share is shortened when the whole page is fitted.
+        is_known = context.chunks or context.entity.text.strip()
+        return context if is_known else _described(entity, request)
 
     async def _compress_documents(self, request: NarrativeRequest) -> tuple[Candidate, ...]:
         """Return the documents; if there is a summarizer, long ones as summaries, all made at once."""
@@ -377,11 +380,12 @@ def _distinct(built: list[BuiltEntity]) -> list[BuiltEntity]:
 
 
 def _described(entity: CallerEntity, request: NarrativeRequest) -> Node | None:
-    """Return the entity as a node with its description, but None for a page up to a point of the story.
+    """Return the entity as a node with its description, or without one if the caller brought documents of it.
 
-    A description may reveal what happens later.
+    Up to a point of the story a description is not used: it may reveal what happens later.
     """
-    return None if request.max_sequence is not None else entity.to_node(request.tenant)
+    text = entity.description.strip() if request.max_sequence is None else ""
+    return entity.to_node(request.tenant, text) if text or request.documents_of(entity) else None
 
 
 smart_formatter: Final = SmartContextFormatter()

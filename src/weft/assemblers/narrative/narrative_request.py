@@ -1,18 +1,15 @@
-"""Describe one call of the formatter and assemble its page, from a store or from what the caller brought.
+"""Describe one call of the formatter and assemble its page, from a store or from what the caller brought."""
 
-The last part reads the entities and documents of callers.
-"""
-
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
-from hashlib import blake2b
 from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.assemblers.log import open_log
+from weft.assemblers.narrative.caller_input import DEFINITION, CallerEntity, part_for
 from weft.assemblers.narrative.entity_context import (
     ENTITY_SECTION,
     PROFILE,
@@ -21,7 +18,7 @@ from weft.assemblers.narrative.entity_context import (
     lenses_without_walk,
 )
 from weft.errors import UnknownName
-from weft.model import Candidate, Context, Node, Origin, Request, View
+from weft.model import Candidate, Context, Node, Request, View
 from weft.pipeline.assemble import assemble
 from weft.pipeline.plan import choose_presets
 from weft.pipeline.query import Reading, StageCallback
@@ -43,12 +40,6 @@ ENTITY_BUDGET_RATIO: Final = 0.6
 """The share of the budget for entities, as the design fixes it; the documents get the rest."""
 _SCORE_STEPS: Final = 1000
 """Each entity scores one such step of 1.0 less than the one before it, only to keep the caller's order."""
-_DEFAULT_DOCUMENT_KIND: Final = "chunk"
-"""The kind of documents that name none."""
-_SEQUENCE_NAMES: Final = ("sequence", "narrative_sequence", "sequence_order", "chapter")
-"""The attributes under which callers keep a position in the story, in the order in which they are tried."""
-_DIGEST_BYTES: Final = 6
-"""Length of the digest in a document's key; 48 bits do not collide among the documents of one call."""
 
 
 def log(level: str, event: str, **facts: object) -> None:
@@ -117,26 +108,6 @@ def _empty_reading(nodes: tuple[Node, ...], view: View) -> Reading:
     return Reading(EmptySnapshot(nodes, view), EmptyIndex(), None)
 
 
-class CallerEntity(Struct, frozen=True):
-    """An entity that the caller brought: how the store may know it, and its description in case it does not."""
-
-    id: str
-    name: str
-    kind: str
-    description: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names to look the entity up by, in turn; a number comes last, since it may be the caller's own."""
-        return tuple(dict.fromkeys(sorted(filter(None, (self.id, self.name)), key=str.isdigit)))
-
-    def to_node(self, tenant: str) -> Node | None:
-        """Return a node with the caller's description as its text, or None if there is no description."""
-        if not self.description.strip():
-            return None
-        return Node(f"entity:{self.id}", self.kind, tenant, title=self.name, text=self.description.strip())
-
-
 class NarrativeRequest(Struct, frozen=True):
     """One call of the formatter, its arguments read.
 
@@ -170,7 +141,10 @@ class NarrativeRequest(Struct, frozen=True):
     def cache_key(self) -> Hashable:
         """The values of this call, as they are before `resolve_preset`, that decide what the page is."""
         nodes = [document.node for document in self.documents]
-        texts = tuple((node.key, node.kind, node.sequence, node.title, node.summary, node.text) for node in nodes)
+        texts = tuple(
+            (node.key, node.kind, node.sequence, node.title, node.summary, node.text, str(node.fields))
+            for node in nodes
+        )
         # A default equals the same number if it is passed, but a preset treats the two differently.
         defaults = (isinstance(self.max_total_tokens, DefaultNumber), isinstance(self.max_entities, DefaultNumber))
         numbers = (self.max_total_tokens, self.max_entities, self.max_sequence)
@@ -178,11 +152,11 @@ class NarrativeRequest(Struct, frozen=True):
         return self.query, self.tenant, self.entities, texts, defaults, numbers, choices
 
     def tokens_per_entity(self, entities: int) -> int:
-        """Return the budget of one entity among so many: an equal part, or up to twice that by importance."""
+        """Return the tokens to build the context of one entity with, among so many: twice an equal part."""
         total = int(self.max_total_tokens * self.entity_share)
-        equal = total // max(entities, 1)
-        # The section divides it by importance later; twice the mean leaves it something to divide.
-        return min(2 * equal, total) if self.by_importance else equal
+        # The whole page is fitted later. Entities share passages, which stand on it once, and importance may give
+        # one of them more: twice the part leaves enough to choose from.
+        return min(2 * (total // max(entities, 1)), total)
 
     def resolve_preset(self, store: ReadableStore) -> "NarrativeRequest":
         """Return the call with its profile, and with a preset's numbers in place of defaults."""
@@ -226,22 +200,45 @@ class NarrativeRequest(Struct, frozen=True):
             profile = replace(profile, sections=others)
         return store.assemble(self._page_request(None), datetime.now(UTC), profile=profile)
 
-    def assemble_given(self, store: ReadableStore, built: Sequence[EntityContext | Node]) -> Context:
+    def documents_of(self, entity: CallerEntity) -> list[tuple[Candidate, str]]:
+        """Return the documents that the caller's ids tie to the entity, each with its part of the context."""
+        parts = ((document, part_for(document.node, entity)) for document in self.documents)
+        return [(document, part) for document, part in parts if part is not None]
+
+    def assemble_given(
+        self, store: ReadableStore, built: Sequence[tuple[CallerEntity, EntityContext | Node]]
+    ) -> Context:
         """Assemble the page of the entities, built or only described, and of the caller's documents."""
         candidates: list[Candidate] = []
-        for index, context in enumerate(built):
+        defining: list[Node] = []
+        for index, (entity, context) in enumerate(built):
             node = context if isinstance(context, Node) else context.entity
+            primary = self._primary_sources(entity, store)
+            defining += primary
+            text = "\n\n".join(each.text.strip() for each in primary)
             # `start` marks it as named by the caller, which the section of entities asks for.
-            candidates.append(Candidate(node, score=1.0 - index / _SCORE_STEPS, parts={"start": 1.0}))
-            if isinstance(context, EntityContext):
-                candidates += [
-                    replace(chunk.candidate, probe=chunk.part, root=node.key, distance=1)
-                    for chunk in context.chunks
-                ]
-        kinds = [each.kind if isinstance(each, Node) else each.entity.kind for each in built]
+            subject = Candidate(replace(node, text=text or node.text), parts={"start": 1.0})
+            candidates.append(replace(subject, score=1.0 - index / _SCORE_STEPS))
+            chunks = [(each.candidate, each.part) for each in getattr(context, "chunks", ())]
+            candidates += [
+                replace(chunk, probe=part, root=node.key, distance=1)
+                for chunk, part in (*self.documents_of(entity), *chunks)
+                if chunk.node not in primary
+            ]
+        kinds = [each.kind if isinstance(each, Node) else each.entity.kind for _, each in built]
         profile = _profile_for_given(self.profile or store.profile(PROFILE), kinds)
-        request = self._page_request((*candidates, *self.documents))
-        return store.assemble(request, datetime.now(UTC), profile=profile)
+        # Also those that belong to an entity: whichever finds no place there is shown with the others.
+        others = [document for document in self.documents if document.node not in defining]
+        return store.assemble(self._page_request((*candidates, *others)), datetime.now(UTC), profile=profile)
+
+    def _primary_sources(self, entity: CallerEntity, store: ReadableStore) -> list[Node]:
+        """Return the chunks that the caller calls the entity's primary source, brought or stored."""
+        if not entity.primary_chunk_id:
+            return []
+        brought = [document.node for document, part in self.documents_of(entity) if part == DEFINITION]
+        # As for entities: the caller may mean a node of the vault.
+        stored = store.show(entity.primary_chunk_id, tenants=(self.tenant,), as_of=self.max_sequence)[:1]
+        return [node for node in brought or stored if node.text.strip()]
 
     def _page_request(self, candidates: tuple[Candidate, ...] | None) -> Request:
         return Request(
@@ -279,110 +276,6 @@ def _profile_for_given(profile: Profile, kinds: Sequence[str]) -> Profile:
 def _with_section(profile: Profile, section: Section) -> Profile:
     sections = (section if each.name == section.name else each for each in profile.sections)
     return replace(profile, sections=tuple(sections))
-
-
-# --- reading what the caller brought: any objects with the documented attributes ---
-
-
-def to_list(value: object, on_error: Callable[[Exception], None]) -> list[object]:
-    """Return an argument as a list: an iterable as far as it can be read, a single thing alone, None as empty."""
-    if value is None:
-        return []
-    # These can be iterated, but each is one thing.
-    if isinstance(value, str | Node | Mapping) or not isinstance(value, Iterable):
-        return [value]
-    things: list[object] = []
-    try:
-        # Extended in place, so that what was read before a failure is kept.
-        things.extend(value)
-    except Exception as error:  # noqa: BLE001  (a cursor of the caller's may fail in any way)
-        on_error(error)
-    return things
-
-
-def read_entities(things: Sequence[object]) -> tuple[CallerEntity, ...]:
-    """Return the entities that have at least a name."""
-    return tuple(entity for entity in map(_read_entity, things) if entity.names)
-
-
-def read_documents(things: Sequence[object], tenant: str, max_sequence: int | None) -> tuple[Candidate, ...]:
-    """Return the documents that have content; with `max_sequence`, only those known to be at or before it."""
-    read = [_read_document(thing, index, len(things), tenant) for index, thing in enumerate(things)]
-    documents = [document for document in read if document is not None]
-    # A document without a position might come from later in the story, so it is left out.
-    if max_sequence is not None:
-        documents = [
-            document
-            for document in documents
-            if document.node.sequence is not None and document.node.sequence <= max_sequence
-        ]
-    return tuple(documents)
-
-
-def _read_entity(thing: object) -> CallerEntity:
-    """Read a name, a node, or anything with `id`, `name`, `entity_type` and `description`."""
-    if isinstance(thing, str):
-        return CallerEntity(thing, thing, "entity", "")
-    if isinstance(thing, Node):
-        return CallerEntity(thing.key, thing.title or thing.key, thing.kind, thing.summary or thing.text)
-    name = _read_text(thing, "name", "title")
-    return CallerEntity(
-        id=_read_text(thing, "id", "key") or name,
-        name=name or _read_text(thing, "id", "key"),
-        kind=_read_text(thing, "entity_type", "kind", "type").lower() or "entity",
-        description=_read_text(thing, "description", "summary"),
-    )
-
-
-def _read_document(thing: object, index: int, total: int, tenant: str) -> Candidate | None:
-    """Read a document as a candidate, or None if it has no content."""
-    # Callers bring their best document first. Scores fall evenly from 1.0 towards 0.5: the last counts too.
-    score = round(1.0 - index / max(total, 1) / 2, 6)
-    if isinstance(thing, Node):
-        return Candidate(thing, score=score)
-    content = thing if isinstance(thing, str) else _read_text(thing, "content", "text")
-    if not content.strip():
-        return None
-    title = "" if isinstance(thing, str) else _read_text(thing, "title", "name")
-    # Ids of callers may repeat (chunks of one file), so the content is part of the key.
-    digest = blake2b(f"{title}\n{content}".encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
-    node = Node(
-        key=f"document:{'' if isinstance(thing, str) else _read_text(thing, 'id')}{digest}",
-        kind=("" if isinstance(thing, str) else _read_text(thing, "doc_type", "kind")).lower()
-        or _DEFAULT_DOCUMENT_KIND,
-        tenant=tenant,
-        title=title or "Untitled",
-        text=content,
-        sequence=None if isinstance(thing, str) else _read_sequence(thing),
-        origin=Origin(source="caller"),
-    )
-    return Candidate(node, score=score)
-
-
-def _read_value(thing: object, name: str) -> object:
-    """Return an attribute or item; one that cannot be read, as of a record whose session is closed, is missing."""
-    with suppress(Exception):
-        return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
-    return None
-
-
-def _read_text(thing: object, *names: str) -> str:
-    """Return the first of the attributes that has text; an enumeration counts by its value."""
-    for name in names:
-        value = _read_value(thing, name)
-        with suppress(Exception):
-            text = str(getattr(value, "value", value))
-            if value is not None and text.strip():
-                return text
-    return ""
-
-
-def _read_sequence(thing: object) -> int | None:
-    for name in _SEQUENCE_NAMES:
-        value = _read_value(thing, name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-    return None
 
 
 def read_whole_number(value: object, default: int) -> int:
