@@ -14,7 +14,7 @@ import msgspec
 import xxhash
 from msgspec import Struct, field
 
-from weft.ports import MISSING, FileStamp, HasTree, Tree, folder_stamp, stat_file
+from weft.ports import MISSING, FileStamp, HasTree, Tree, folder_stamp
 
 _REF: Final = "ref: "
 _GIT_FOLDER: Final = "gitdir: "
@@ -231,11 +231,11 @@ def compare(record: TreeRecord, root: Path) -> TreeChanges:
     if not root.exists():
         return TreeChanges(is_missing=True, tree=record.tree)
     if root.is_file():
-        now = Tree(files={root.name: stat_file(root)})
+        now = Tree(files=_stat_files(root.parent, [root.name]))
         return _changes(record, root, now, frozenset())
-    now = Tree({name: stat_file(f"{root}/{name}") for name in record.tree.files}, unread=record.tree.unread)
+    now = Tree(_stat_files(root, record.tree.files), unread=record.tree.unread)
     now.folders = {name: _stat_folder(f"{root}/{name}", stamp) for name, stamp in record.tree.folders.items()}
-    now.rules = {name: stat_file(f"{root}/{name}") for name in record.tree.rules}
+    now.rules = _stat_files(root, record.tree.rules)
     has_other_names = any(now.folders[name][1] != stamp[1] for name, stamp in record.tree.folders.items())
     if not has_other_names and now.rules == record.tree.rules:
         return _changes(record, root, now, frozenset())
@@ -246,10 +246,23 @@ def compare(record: TreeRecord, root: Path) -> TreeChanges:
     return _changes(record, root, now, frozenset(record.tree.unread))
 
 
+def _stat_files(root: Path, names: Iterable[str]) -> dict[str, FileStamp]:
+    """Return the stamps of files below the root as they are now."""
+    stamps: dict[str, FileStamp] = {}
+    for name in names:
+        try:
+            status = os.stat(f"{root}/{name}")  # noqa: PTH116  (a Path for each of thousands of files takes longer)
+        except (OSError, ValueError):
+            stamps[name] = MISSING
+        else:
+            stamps[name] = status.st_mtime_ns, status.st_size
+    return stamps
+
+
 def _stat_folder(path: str, before: tuple[int, str]) -> tuple[int, str]:
     """Return the stamp of a folder; its names are listed only if its time changed."""
     try:
-        status = os.stat(path)  # noqa: PTH116  (as in `stat_file`)
+        status = os.stat(path)  # noqa: PTH116  (as in `_stat_files`)
         if status.st_mtime_ns == before[0]:
             return before
         return folder_stamp(status, os.listdir(path))  # noqa: PTH208  (names only)

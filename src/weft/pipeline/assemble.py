@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from weft import deadline
 from weft.history import context_id
-from weft.model import Candidate, Context, Request
+from weft.model import Candidate, Context, Filter, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
 from weft.pipeline.compose import ComposedPage, Printer, compose
 from weft.pipeline.ledger import list_citations, make_ledger
@@ -212,10 +212,6 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         candidates = add_file_parts(candidates, request.question)
     finished("relate")
 
-    if not request.filter.empty:
-        # Searches have applied the filter already.
-        allowed = partial(passes_filter, filter=request.filter)
-        candidates = tuple(each for each in candidates if not each.distance or allowed(each.node))
     notes = [
         *(f"No node is named {name!r}." for name in missing),
         *(note for result in found for note in result.notes),
@@ -223,7 +219,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         *(note for walk in walks for note in walk.notes if request.start),
     ]
     return Gathered(
-        candidates=candidates,
+        candidates=_drop_filtered(candidates, request.filter),
         query=query,
         searched=sum(result.searched for result in found) + len(starts),
         reached=sum(walk.reached for walk in walks),
@@ -234,6 +230,14 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         is_list=lists_all(request.question, shapes, wanted),
         relevance_of=gauge.relevance,
         brought=brought_for_parts(plan),
+    )
+
+
+def _drop_filtered(candidates: Sequence[Candidate], filter: Filter) -> tuple[Candidate, ...]:
+    """Return the candidates without those that the walk reached and the filter of the request excludes."""
+    # Searches have applied the filter already.
+    return tuple(
+        each for each in candidates if filter.empty or not each.distance or passes_filter(each.node, filter)
     )
 
 

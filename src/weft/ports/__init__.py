@@ -79,7 +79,6 @@ __all__ = [
     "WritesNow",
     "folder_stamp",
     "ignore_progress",
-    "stat_file",
 ]
 
 
@@ -247,15 +246,6 @@ class HasTree(Protocol):
         Nothing that the source keeps for its next listing is changed by it.
         """
         ...
-
-
-def stat_file(path: str | Path) -> FileStamp:
-    """Return the stamp of a file as it is now."""
-    try:
-        status = os.stat(path)  # noqa: PTH116  (a Path for each of thousands of files takes longer)
-    except (OSError, ValueError):
-        return MISSING
-    return status.st_mtime_ns, status.st_size
 
 
 def folder_stamp(status: os.stat_result, names: Iterable[str]) -> tuple[int, str]:

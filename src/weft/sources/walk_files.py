@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from weft.ports import FileStamp, Problem, Tree, folder_stamp, stat_file
+from weft.ports import MISSING, FileStamp, Problem, Tree, folder_stamp
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -66,7 +66,7 @@ def is_hidden(name: str, *, is_folder: bool) -> bool:
 def walk(root: Path) -> "Walk":
     """Find the files at a path: the file itself, or all files below the folder, sorted by name."""
     if root.is_file():
-        return Walk([File(root.name, root, explicit=True)], tree=Tree(files={root.name: stat_file(root)}))
+        return Walk([File(root.name, root, explicit=True)], tree=Tree(files={root.name: _stat_file(root)}))
     rules, above = _rules_above(root)
     if above and _is_ignored(above, rules):
         # A user who names an ignored folder wants it read, so the rules that exclude it are dropped.
@@ -114,7 +114,7 @@ class Walk(Struct):
         self.tree.folders[prefix] = folder_stamp(status, [entry.name for entry in entries])
         for entry in entries:
             if entry.name in IGNORE_FILES:
-                self.tree.rules[f"{prefix}{entry.name}"] = stat_file(entry.path)
+                self.tree.rules[f"{prefix}{entry.name}"] = _stat_file(entry.path)
             if entry.name not in _NEVER_LISTED:
                 self._take(entry, folder, prefix, all_rules)
 
@@ -183,7 +183,7 @@ def _entry_stamp(entry: "os.DirEntry[str]") -> FileStamp:
     try:
         status = entry.stat()
     except OSError:
-        return stat_file(entry.path)
+        return _stat_file(entry.path)
     return status.st_mtime_ns, status.st_size
 
 
@@ -233,3 +233,12 @@ def _read_lines(path: Path) -> list[str]:
 def _printable_name(name: str) -> str:
     """Return a file's name as valid text; names on the disk may hold bytes that are not UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _stat_file(path: str | Path) -> FileStamp:
+    """Return the stamp of a file as it is now."""
+    try:
+        status = os.stat(path)  # noqa: PTH116  (a Path for each of thousands of files takes longer)
+    except (OSError, ValueError):
+        return MISSING
+    return status.st_mtime_ns, status.st_size
