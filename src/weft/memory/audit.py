@@ -40,7 +40,7 @@ _COMPARED_MEMORIES: Final = 12
 
 
 class Problem(StrEnum):
-    """What is wrong with a memory."""
+    """A fault of a memory that an audit finds."""
 
     JUNK = "junk"
     DUPLICATE = "duplicate"
@@ -49,7 +49,7 @@ class Problem(StrEnum):
 
 
 class Action(StrEnum):
-    """What an audit does about it when it is applied."""
+    """The way in which an audit mends a fault when it is applied."""
 
     REMOVE = "remove"
     MERGE = "merge"
@@ -161,7 +161,7 @@ def _says_nothing(text: str) -> bool:
 def _judge_pairs(memories: Sequence[Memory]) -> Iterator[Finding]:
     """Yield a finding for each memory that repeats, replaces or contradicts an older one."""
     by_trait: dict[str, list[int]] = defaultdict(list)
-    for place, memory in enumerate(memories):
+    for index, memory in enumerate(memories):
         traits = _traits(memory.text)
         shared = Counter(other for trait in traits for other in by_trait[trait][-_MAX_SHARED_BY:])
         # With the most in common first, the later where that is equal.
@@ -171,7 +171,7 @@ def _judge_pairs(memories: Sequence[Memory]) -> Iterator[Finding]:
             if judgement.verdict is not Verdict.OTHER:
                 yield _finding(memory, memories[other], judgement.verdict, judgement.why)
         for trait in traits:
-            by_trait[trait].append(place)
+            by_trait[trait].append(index)
 
 
 def _traits(text: str) -> list[str]:

@@ -30,8 +30,8 @@ _MIN_ADDRESSES: Final = 3
 _PRESENT_SHARE: Final = 0.41
 _PRESENT_SHARE_NARRATED: Final = 0.6
 _PRESENT_LEAD: Final = 1.8
-"""Whoever is called by a name is around in so large a share of the times it is spoken to, and so many times as
-often as anybody else whom it may mean; in a larger share if the narrator uses the name more than people do."""
+"""The least share of the times a name is spoken in which the person meant by it is around, and how many times as
+often as anybody else; the share is larger if the narrator uses the name more than people do."""
 _NARRATED_SHARE: Final = 0.34
 """A name that the narrator also uses around a larger share of the addresses is somebody's own name."""
 _SAME_LETTERS: Final = 2
