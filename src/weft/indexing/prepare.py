@@ -1,5 +1,6 @@
 """Prepare nodes for the store, in batches: split, pack terms, embed, count tokens and sketch."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -18,11 +19,17 @@ from weft.ports import Embedder, PreparedNode, PreparedPassage, TokenCounter
 from weft.scoring.bm25 import pack, term_hashes
 from weft.scoring.similarity import quantise, sketch
 from weft.scoring.snippets import Snippet, pack_snippets
-from weft.text import analyze, split_passages, split_snippets
+from weft.text import analyze, is_code, split_passages, split_snippets
 
-PREPARATION: Final = "2"
+PREPARATION: Final = "3"
 """The version of this module: raise it when the same node would be prepared differently, so that all are again."""
 
+_IMPORTS: Final = re.compile(
+    r"^[ \t]*(?:(?:from[ \t]+\S+[ \t]+)?import[ \t]*(?:\([^)]*\)|[^\n]*)|use[ \t][^\n]*;"
+    r"|using[ \t][^\n]*;|#include[^\n]*|package[ \t][^\n]*|(?:const|var|let)[ \t][^\n]*\brequire\([^\n]*)\n?",
+    re.MULTILINE,
+)
+"""What a file of code imports: it says more about other files than about this one."""
 _HEADING_SHARE: Final = 0.3
 """The weight of title and heading in a snippet's vector, beside 1 for its own words; with 0.15 to 0.5 pages
 answered as many questions."""
@@ -161,6 +168,8 @@ def title_and_heading(node: Node, passage: Passage) -> str:
 def embedded_text(node: Node, passage: Passage) -> str:
     """Return the text that the embedder reads of a passage: title, nearest heading, and the passage itself."""
     body = node.text[passage.start : passage.end] or " ".join([node.summary, *_field_texts(_own_values(node))])
+    if is_code(node.language):
+        body = _IMPORTS.sub("", body)
     return "\n".join([part for part in (node.title, *passage.heading_path[-1:], body) if part])
 
 

@@ -1,7 +1,4 @@
-"""Enforce the budget of a page: shares and levels of detail decide what is printed, and how much of each item.
-
-What is printed is then put in order: by time, by title, by sequence, or children below their parent.
-"""
+"""Enforce the budget of a page: shares and levels of detail decide what is printed, and how much of each item."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime

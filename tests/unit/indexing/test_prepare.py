@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from weft.embed.static import static_embedder
-from weft.indexing.prepare import NodePreparer, prepare
-from weft.model import Node, Origin
+from weft.indexing.prepare import NodePreparer, embedded_text, prepare
+from weft.model import Node, Origin, Passage
 from weft.ports import Embedder
 from weft.tokens import EncodingCounter
 
@@ -44,3 +44,24 @@ def test_batches_come_back_in_order_as_prepared_alone(
     with NodePreparer(embed, COUNT, start_after=0) as preparer:
         waiting = [preparer.submit_nodes(batch) for batch in BATCHES]
         assert [pending() for pending in waiting] == [prepare(batch, embed, COUNT) for batch in BATCHES]
+
+
+@pytest.mark.parametrize(
+    ("language", "imports"),
+    [
+        ("python", "import os\nfrom weft.model import (\n    Node,\n    Passage,\n)\n"),
+        ("go", 'package weft\nimport (\n\t"fmt"\n\t"os"\n)\n'),
+        ("rust", "use std::io;\n"),
+        ("c", "#include <stdio.h>\n"),
+        ("javascript", 'const fs = require("fs");\nimport { tidy } from "./tidy.js";\n'),
+    ],
+)
+def test_the_vector_of_code_is_that_of_the_code_without_its_imports(language: str, imports: str) -> None:
+    body = "// Fit the page into its budget.\n"
+    node = Node("code:a", "file", title="a", language=language, text=f"{imports}{body}")
+    assert embedded_text(node, Passage(0, 0, len(node.text), 1, 9)) == f"a\n{body}"
+
+
+def test_prose_about_imports_is_embedded_as_it_stands() -> None:
+    node = Node("notes:a", "note", title="a", language="markdown", text="import tariffs rise\n")
+    assert embedded_text(node, Passage(0, 0, len(node.text), 1, 1)) == "a\nimport tariffs rise\n"
