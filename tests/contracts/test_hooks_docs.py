@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from weft.interfaces.client_settings import hook_entries
+from weft.interfaces.hook_settings import HOOK_CLIENTS
 from weft.interfaces.hooks.events import OPTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text(encoding="utf-8")
@@ -15,5 +15,6 @@ def test_every_option_is_described_and_no_other() -> None:
 
 
 def test_every_event_is_described() -> None:
-    for event in hook_entries(["weft-hook"]):
-        assert re.search(rf"^\| .*`{event}`", PAGE, re.M), event
+    for client in HOOK_CLIENTS.values():
+        for event in client.matchers:
+            assert re.search(rf"^\| .*`{event}`", PAGE, re.M), (client.name, event)

@@ -172,6 +172,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "max_tokens": case("repo", "general", Request(LOCKED.question), max_tokens=200),
         "format": general(format="plain"),
         "floor": general(floor=1.0),
+        "noise": general(noise=1.0),
         "select": Case(
             "repo",
             "general",

@@ -107,6 +107,50 @@ def test_a_compacted_session_is_told_the_standing_rules_again(folder: Path) -> N
     assert "Standing rules: Use tabs" in send(folder, "SessionStart", source="compact").text
 
 
+def test_a_session_starts_with_three_lines_at_most(folder: Path) -> None:
+    for goal in ("one", "two", "three", "four"):
+        within(folder, lambda weft, goal=goal: started(weft, f"Goal {goal}\nin two lines"))
+    lines = send(folder, "SessionStart", source="startup").text.splitlines()
+    assert [line.split()[0] for line in lines] == ["The", "Standing", "Open"]
+
+
+def test_a_session_id_that_another_conversation_had_begins_anew_and_a_resumed_one_goes_on(folder: Path) -> None:
+    question = "Who approves refunds above 500 euros?"
+    assert "Odile" in prompt(folder, question).text
+    send(folder, "SessionStart", source="resume")
+    assert not prompt(folder, question).text
+    send(folder, "SessionStart", source="startup")
+    assert "Odile" in prompt(folder, question).text
+
+
+def test_two_clients_and_an_agent_within_a_session_share_no_session(folder: Path) -> None:
+    question = {"prompt": "Who approves refunds above 500 euros?"}
+    assert "Odile" in send(folder, "UserPromptSubmit", **question).text
+    assert "Odile" in send(folder, "UserPromptSubmit", *PATIENT, "--client", "codex", **question).text
+    assert "Odile" in send(folder, "UserPromptSubmit", agent_id="agent-1", **question).text
+    assert not send(folder, "UserPromptSubmit", **question).text
+
+
+def test_what_a_session_was_given_may_come_again_after_a_compaction(folder: Path) -> None:
+    question = "Who approves refunds above 500 euros?"
+    assert "Odile" in prompt(folder, question).text
+    assert send(folder, "PreCompact", trigger="manual", custom_instructions="").out == ""
+    assert "Standing rules" in send(folder, "SessionStart", source="compact").text
+    assert "Odile" in prompt(folder, question).text
+
+
+def test_a_client_that_announces_no_start_after_a_compaction_is_told_with_the_next_prompt(folder: Path) -> None:
+    within(folder, lambda weft: remember(weft.indexing_context(), "The ledger is called Mabel", now=NOW))
+    assert "Mabel" in prompt(folder, "What is the ledger called?").text
+    send(folder, "PreCompact", trigger="auto")
+    told = prompt(folder, "go on")
+    assert told.text.splitlines() == [
+        "Standing rules: Use tabs for indentation",
+        "Told before the conversation was shortened: The ledger is called Mabel",
+    ]
+    assert not prompt(folder, "go on").text
+
+
 # --- prompts ---
 
 

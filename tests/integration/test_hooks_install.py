@@ -35,7 +35,8 @@ def test_install_writes_one_entry_an_event_and_only_once(cli: Cli) -> None:
     assert "+" in cli("install", "claude-code", "--hooks", "--dry-run").out
     assert not FILE.exists()
     assert cli("install", "claude-code", "--hooks").code == 0
-    assert set(read()["hooks"]) == {"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"}
+    events = {"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PreCompact"}
+    assert set(read()["hooks"]) == events
     assert read()["hooks"]["PostToolUse"][0]["matcher"] == "Bash|mcp__.*__start_experience"
     assert "has it already" in cli("install", "claude-code", "--hooks").err
     assert cli("install", "claude-code", "--hooks", "--profile", "notes").code == 0
@@ -75,10 +76,70 @@ def test_settings_that_are_not_understood_are_left_alone(cli: Cli, text: str) ->
     assert FILE.read_text(encoding="utf-8") == text
 
 
-def test_other_clients_have_no_hooks(cli: Cli) -> None:
-    done = cli("install", "cursor", "--hooks")
+def test_a_client_without_hooks_is_told_which_have_some(cli: Cli) -> None:
+    done = cli("install", "vscode", "--hooks")
     assert done.code == 2
-    assert "weft install claude-code --hooks" in done.err
+    assert "claude-code, codex, cursor, opencode" in done.err
+    assert "claude-code, codex, cursor, opencode" in cli("install", "--hooks").err
+
+
+def test_codex_keeps_hooks_of_the_same_shape_in_the_users_folder(cli: Cli, tmp_path: Path) -> None:
+    done = cli("install", "codex", "--hooks")
+    assert "codex_hooks = true" in done.err
+    file = tmp_path / "home" / ".codex" / "hooks.json"
+    assert set(read(file)["hooks"]) == {"SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact"}
+    assert all(each[0].endswith("--client codex") for each in commands(read(file)).values())
+    assert cli("install", "codex", "--hooks", "--remove").code == 0
+    assert read(file) == {}
+
+
+def test_cursor_lists_hooks_by_event_and_others_stay(cli: Cli) -> None:
+    file = Path(".cursor/hooks.json")
+    file.parent.mkdir()
+    other = {"version": 1, "hooks": {"stop": [{"command": "say done"}], "postToolUse": [{"command": "fmt"}]}}
+    file.write_text(json.dumps(other), encoding="utf-8")
+    assert cli("install", "cursor", "--hooks").code == 0
+    assert cli("install", "cursor", "--hooks").err.startswith(f"note: {file.absolute()} has it already")
+    hooks = read(file)["hooks"]
+    assert next(entry["command"] for entry in hooks["postToolUse"]) == "fmt"
+    (shell,) = hooks["postToolUse"][1:]
+    assert (shell["matcher"], shell["command"].split()[-2:]) == (
+        "Shell|MCP:.*start_experience",
+        ["--client", "cursor"],
+    )
+    assert len(hooks["beforeSubmitPrompt"]) == 1
+    assert cli("install", "cursor", "--hooks", "--remove").code == 0
+    assert read(file) == other
+
+
+def test_opencode_gets_a_plugin_that_is_deleted_again_unless_it_is_anothers(cli: Cli) -> None:
+    file = Path(".opencode/plugins/weft.js")
+    assert cli("install", "opencode", "--hooks").code == 0
+    assert '"--client", "opencode"]' in file.read_text(encoding="utf-8")
+    assert cli("install", "opencode", "--hooks", "--remove").out == f"Deleted {file.absolute()}.\n"
+    assert not file.exists()
+    file.write_text("export const Mine = 1\n", encoding="utf-8")
+    assert "did not write" in cli("install", "opencode", "--hooks").err
+    assert "does not have it" in cli("install", "opencode", "--hooks", "--remove").err
+    assert file.read_text(encoding="utf-8") == "export const Mine = 1\n"
+
+
+def test_opencode_lists_the_server_with_its_command_as_one_list(cli: Cli, world: Path) -> None:
+    assert cli("install", "opencode").code == 0
+    server = read(Path("opencode.json"))["mcp"]["weft"]
+    assert (server["type"], server["enabled"], server["command"][-1]) == ("local", True, "mcp")
+    assert cli("install", "opencode", "--remove").code == 0
+    assert read(Path("opencode.json")) == {}
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex", "cursor", "opencode"])
+def test_installing_where_there_is_no_store_says_so(cli: Cli, client: str) -> None:
+    assert "There is no store in" in cli("install", client, "--hooks").err
+
+
+def test_installing_beside_a_store_warns_of_nothing(cli: Cli, world: Path) -> None:
+    assert "no store" not in cli("install", "cursor", "--hooks").err
+    assert "no store" not in cli("install", "cursor").err
 
 
 def test_the_command_that_is_installed_answers_in_a_shell(cli: Cli, world: Path) -> None:

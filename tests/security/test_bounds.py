@@ -16,6 +16,7 @@ from rest_service import Service, make_key, make_service, running
 from weft import Weft, deadline
 from weft.deadline import Deadline, OutOfTime, limit
 from weft.history import History
+from weft.history.sessions import Claims
 from weft.interfaces.keys import Limits
 from weft.interfaces.rest.connections import BoundedProtocol
 from weft.interfaces.rest.gate import body_limit
@@ -335,11 +336,11 @@ def test_over_http_a_used_up_key_is_429_and_another_is_answered(service: Service
 
 def test_sessions_of_one_caller_do_not_push_out_those_of_another(tmp_path: Path) -> None:
     history = History(tmp_path, max_sessions=2)
-    assert history.claim("mine/chat", "x")
+    assert Claims(history).claim("mine/chat", "x")
     for number in range(10):
-        history.claim(f"other/{number}", "x")
-    assert not history.claim("mine/chat", "x")
-    assert history.claimants("x") == ("mine/chat", "other/8", "other/9")
+        Claims(history).claim(f"other/{number}", "x")
+    assert not Claims(history).claim("mine/chat", "x")
+    assert Claims(history).claimants("x") == ("mine/chat", "other/8", "other/9")
 
 
 def test_answers_of_one_caller_do_not_push_out_those_of_another() -> None:

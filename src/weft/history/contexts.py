@@ -52,6 +52,8 @@ _RETRY_SECONDS: Final = 0.02
 """How long to wait before trying again to switch a new file to write-ahead logging."""
 _SCHEMA_VERSION: Final = 2
 """Raise it with every change of the tables below."""
+SAID: Final = "said"
+"""The field with the day of a standing rule, which only its section prints: elsewhere the node is the same."""
 _MIN_PREFIX_CHARACTERS: Final = 4
 """Characters of an id that are enough to ask for it: fewer would nearly always match several."""
 _COMPRESSION_LEVEL: Final = 1
@@ -93,7 +95,8 @@ def _default_request() -> dict[str, Any]:
 def fingerprint(node: Node) -> str:
     """Return a short hash of everything a page can say of a node; it changes when the node's content does."""
     # Without importance, dates and ids, which change though the text says the same.
-    return _digest([node.kind, node.title, node.summary, node.text, node.fields, node.tags])[:16]
+    fields = {name: value for name, value in node.fields.items() if name != SAID}
+    return _digest([node.kind, node.title, node.summary, node.text, fields, node.tags])[:16]
 
 
 def plain_request(request: Request) -> dict[str, Any]:
@@ -264,11 +267,11 @@ class History:
 
     def keep(self, record: Record, session: str | None, shown: Mapping[tuple[str, str], Shown]) -> None:
         """Store a context, and what it showed to its session; the oldest ones make room."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             _put_context(connection, record, self.max_contexts)
             # In the same transaction: a context that is kept was also shown.
             if session is not None:
-                _touch_session(connection, session, self.max_sessions)
+                touch_session(connection, session, self.max_sessions)
                 _put_shown(connection, session, shown)
 
     def find(self, name: str) -> Record:
@@ -277,7 +280,7 @@ class History:
         if len(name) >= _MIN_PREFIX_CHARACTERS:
             # Whatever begins with the name sorts before the name followed by the last of all characters.
             bounds = (name, f"{name}\U0010ffff")
-            rows = self._read("SELECT id, body FROM contexts WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 3", bounds)
+            rows = self.read("SELECT id, body FROM contexts WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 3", bounds)
         if len(rows) > 1:
             ids = ", ".join(id for id, _ in rows)
             raise InvalidInput(f"Several kept contexts begin with {name!r}: {ids}. Give more of the id.")
@@ -291,33 +294,19 @@ class History:
 
     def recent(self, limit: int) -> tuple[Record, ...]:
         """Return the contexts handed out last, newest first."""
-        rows = self._read("SELECT body FROM contexts ORDER BY place DESC LIMIT ?", (limit,))
+        rows = self.read("SELECT body FROM contexts ORDER BY place DESC LIMIT ?", (limit,))
         return tuple(from_bytes(zlib.decompress(body)) for (body,) in rows)
 
     def received(self, session: str) -> Received:
         """Return the nodes that a session received so far: none for a name that was never used."""
-        rows = self._read("SELECT tenant, key, fingerprint, spans FROM received WHERE session = ?", (session,))
+        rows = self.read("SELECT tenant, key, fingerprint, spans FROM received WHERE session = ?", (session,))
         return Received(session, {(row[0], row[1]): Shown(row[2], _read_spans(row[3])) for row in rows})
-
-    def claim(self, session: str, claimed: str) -> bool:
-        """Claim something for a session; return whether it was new to it, to one of several callers at once."""
-        with self._writing() as connection:
-            _touch_session(connection, session, self.max_sessions)
-            done = connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (session, claimed))
-            return done.rowcount == 1
-
-    def claimants(self, claimed: str) -> tuple[str, ...]:
-        """Return the sessions that have claimed something."""
-        # Read by the writing connection, which first upgrades a file that an older Weft made.
-        with self._writing() as connection:
-            rows = connection.execute("SELECT session FROM claims WHERE what = ? ORDER BY session", (claimed,))
-            return tuple(row[0] for row in rows)
 
     def forget_tenant(self, tenant: str) -> None:
         """Remove every kept context that read a tenant, and what sessions received of it."""
         if not self.file.is_file():
             return
-        with self._writing() as connection:
+        with self.writing() as connection:
             for place, body in connection.execute("SELECT place, body FROM contexts").fetchall():
                 record = orjson.loads(zlib.decompress(body))
                 read = {entry.get("tenant") for entry in record["ledger"]}
@@ -333,7 +322,8 @@ class History:
                 self._writer.close()
                 self._writer = None
 
-    def _read(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+    def read(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+        """Return the rows of a query; none where nothing was ever kept."""
         if not self.file.is_file():
             return []
         with _explain_errors(self.file):
@@ -346,7 +336,8 @@ class History:
                 connection.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Give the block a connection inside one transaction."""
         with self._guard, _explain_errors(self.file):
             if self._writer is None:
                 self._writer = _open(self.file)
@@ -417,7 +408,7 @@ def _put_context(connection: sqlite3.Connection, record: Record, max_contexts: i
     )
 
 
-def _touch_session(connection: sqlite3.Connection, session: str, max_sessions: int) -> None:
+def touch_session(connection: sqlite3.Connection, session: str, max_sessions: int) -> None:
     """Make a session the one that was used last; the oldest ones make room."""
     connection.execute("DELETE FROM sessions WHERE name = ?", (session,))
     connection.execute("INSERT INTO sessions (name) VALUES (?)", (session,))

@@ -1,4 +1,4 @@
-"""The settings files of MCP clients: find them, and add or remove our server and hooks.
+"""The settings files of MCP clients: find them, and add or remove our server (`hook_settings` has the hooks).
 
 Every function that changes a file returns its text before and after; `replace_file` writes it. Entries of others
 are never touched, and a file that cannot be changed safely is left alone with an error that says what to add.
@@ -6,7 +6,6 @@ are never touched, and a file that cannot be changed safely is left alone with a
 
 import json
 import re
-import shlex
 import shutil
 import tomllib
 from collections.abc import Sequence
@@ -21,20 +20,6 @@ from weft.errors import InvalidInput
 _BACKUP_SUFFIX: Final = ".weft-backup"
 _DRAFT_SUFFIX: Final = ".weft-draft"
 
-HOOK_CLIENT: Final = "claude-code"
-"""The only client that has hooks."""
-_HOOK_PROGRAM: Final = "weft-hook"
-_HOOK_MODULE: Final = "weft.interfaces.hooks"
-_HOOK_TIMEOUT_SECONDS: Final = 15
-"""When the client gives up on a hook. Hooks end earlier by themselves (see hooks/entry.py), so it never does."""
-_HOOK_MATCHERS: Final = {
-    "SessionStart": None,
-    "UserPromptSubmit": None,
-    "PostToolUse": "Bash|mcp__.*__start_experience",
-    "PostToolUseFailure": "Bash",
-}
-"""The events to install hooks for, each with the tools it concerns (None: it concerns no tool)."""
-
 
 class Client(Struct, frozen=True):
     """An MCP client and how it keeps its servers."""
@@ -48,8 +33,10 @@ class Client(Struct, frozen=True):
     """Its settings file for the user: the name of a folder of `Home`, and the path inside."""
     folder_variable: str | None = None
     """The variable that it replaces by the working folder; None if it starts servers in that folder anyway."""
-    has_types: bool = False
-    """Whether it wants the type of a server spelled out."""
+    server_type: str = ""
+    """The type of a server as it wants it spelled out; empty if it does not."""
+    joins_command: bool = False
+    """Whether it wants the command and its arguments as one list."""
 
     def file(self, home: ClientFolders, everywhere: bool) -> Path:
         """Return the settings file for the working folder or, with `everywhere`, for the user."""
@@ -62,12 +49,18 @@ class Client(Struct, frozen=True):
 CLIENTS: Final = {
     client.name: client
     for client in (
-        Client("claude-code", "mcpServers", ".mcp.json", ("user", ".claude.json"), has_types=True),
+        Client("claude-code", "mcpServers", ".mcp.json", ("user", ".claude.json"), server_type="stdio"),
         Client("claude-desktop", "mcpServers", None, ("desktop", "claude_desktop_config.json")),
         Client("cursor", "mcpServers", ".cursor/mcp.json", ("user", ".cursor/mcp.json"), "${workspaceFolder}"),
         Client("codex", "mcp_servers", None, ("user", ".codex/config.toml")),
         Client(
-            "vscode", "servers", ".vscode/mcp.json", ("code", "mcp.json"), "${workspaceFolder}", has_types=True
+            *("vscode", "servers", ".vscode/mcp.json", ("code", "mcp.json"), "${workspaceFolder}"),
+            server_type="stdio",
+        ),
+        Client(
+            *("opencode", "mcp", "opencode.json", ("user", ".config/opencode/opencode.json")),
+            server_type="local",
+            joins_command=True,
         ),
     )
 }
@@ -80,9 +73,11 @@ class ServerEntry(Struct, frozen=True):
     command: str
     arguments: tuple[str, ...]
 
-    def to_values(self, has_types: bool) -> dict[str, Any]:
-        """Return the entry as JSON or TOML values."""
-        kind = {"type": "stdio"} if has_types else {}
+    def to_values(self, client: Client | None = None) -> dict[str, Any]:
+        """Return the entry as JSON or TOML values, as the client wants it, or as most do."""
+        kind = {"type": client.server_type} if client is not None and client.server_type else {}
+        if client is not None and client.joins_command:
+            return {**kind, "command": [self.command, *self.arguments], "enabled": True}
         return {**kind, "command": self.command, "args": list(self.arguments)}
 
 
@@ -94,15 +89,11 @@ def server_command(words: Sequence[str], executable: Path, *, portable: bool = F
 
     A `portable` one names the program alone, which every machine finds for itself.
     """
-    return ("weft",) if portable and not words else _command(words, executable, "weft", "weft")
+    return ("weft",) if portable and not words else complete_command(words, executable, "weft", "weft")
 
 
-def hook_command(words: Sequence[str], executable: Path) -> tuple[str, ...]:
-    """Return the words that start a hook: those given, else its program, else this Python with the package."""
-    return _command(words, executable, _HOOK_PROGRAM, _HOOK_MODULE)
-
-
-def _command(words: Sequence[str], executable: Path, program: str, module: str) -> tuple[str, ...]:
+def complete_command(words: Sequence[str], executable: Path, program: str, module: str) -> tuple[str, ...]:
+    """Return the words that start a program: those given, else the installed one, else this Python's module."""
     if words:
         return tuple(words)
     # Installed programs lie beside the Python that runs them.
@@ -123,26 +114,26 @@ def store_argument(client: Client, store: Path, home: ClientFolders, everywhere:
 
 def with_server(client: Client, file: Path, entry: ServerEntry) -> tuple[str | None, str]:
     """Return the text of a client's file now (None: no file) and with our server in it."""
-    before = _read(file)
+    before = read_file(file)
     add = _add_to_toml if file.suffix == ".toml" else _add_to_json
     return before, add(client, file, before or "", entry)
 
 
 def without_server(client: Client, file: Path, name: str) -> tuple[str | None, str]:
     """Return the text of a client's file now (None: no file) and without the server of that name."""
-    before = _read(file)
+    before = read_file(file)
     remove = _remove_from_toml if file.suffix == ".toml" else _remove_from_json
     return before, "" if before is None else remove(client, file, before, name)
 
 
 def json_snippet(entry: ServerEntry) -> str:
     """Return what to add to the settings of a client that is not known here."""
-    return json.dumps({"mcpServers": {entry.name: entry.to_values(False)}}, indent=2, ensure_ascii=False)
+    return json.dumps({"mcpServers": {entry.name: entry.to_values()}}, indent=2, ensure_ascii=False)
 
 
 def _add_to_json(client: Client, file: Path, before: str, entry: ServerEntry) -> str:
     settings, servers = _parse_servers(client, file, before, json_snippet(entry))
-    return _to_json({**settings, client.table: {**servers, entry.name: entry.to_values(client.has_types)}})
+    return to_json({**settings, client.table: {**servers, entry.name: entry.to_values(client)}})
 
 
 def _remove_from_json(client: Client, file: Path, before: str, name: str) -> str:
@@ -151,16 +142,16 @@ def _remove_from_json(client: Client, file: Path, before: str, name: str) -> str
         return before
     others = {other: entry for other, entry in servers.items() if other != name}
     if others:
-        return _to_json({**settings, client.table: others})
-    return _to_json({key: value for key, value in settings.items() if key != client.table})
+        return to_json({**settings, client.table: others})
+    return to_json({key: value for key, value in settings.items() if key != client.table})
 
 
 def _parse_servers(client: Client, file: Path, text: str, addition: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the settings in a client's file, and its table of servers."""
-    settings = _parse_json(file, text, addition)
+    settings = parse_json(file, text, addition)
     servers = settings.get(client.table, {}) if isinstance(settings, dict) else None
     if not isinstance(servers, dict):
-        raise _left_alone(file, f"has no table {client.table!r} for servers", addition)
+        raise left_alone(file, f"has no table {client.table!r} for servers", addition)
     return settings, servers
 
 
@@ -170,18 +161,18 @@ def _parse_servers(client: Client, file: Path, text: str, addition: str) -> tupl
 
 def _add_to_toml(client: Client, file: Path, before: str, entry: ServerEntry) -> str:
     # Strings and lists of strings are written alike in JSON and TOML.
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.to_values(False).items()]
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.to_values().items()]
     table = "\n".join([f"[{client.table}.{entry.name}]", *lines, ""])
     try:
         settings = tomllib.loads(before)
         after = _cut_table(before, client.table, entry.name) + table
-        servers = {**settings.get(client.table, {}), entry.name: entry.to_values(False)}
+        servers = {**settings.get(client.table, {}), entry.name: entry.to_values()}
         # The proof that the edit did what it should and nothing else.
         if tomllib.loads(after) == {**settings, client.table: servers}:
             return after
     except (tomllib.TOMLDecodeError, TypeError) as error:
-        raise _left_alone(file, f"is no TOML that can be added to ({error})", table) from error
-    raise _left_alone(file, "writes its servers in a way that cannot be added to safely", table)
+        raise left_alone(file, f"is no TOML that can be added to ({error})", table) from error
+    raise left_alone(file, "writes its servers in a way that cannot be added to safely", table)
 
 
 def _remove_from_toml(client: Client, file: Path, before: str, name: str) -> str:
@@ -194,8 +185,8 @@ def _remove_from_toml(client: Client, file: Path, before: str, name: str) -> str
         if tomllib.loads(after).get(client.table, {}) == others:
             return after.lstrip()
     except (tomllib.TOMLDecodeError, TypeError, AttributeError) as error:
-        raise _left_alone(file, f"is no TOML that can be changed ({error})", "") from error
-    raise _left_alone(file, "writes its servers in a way that cannot be changed safely", "")
+        raise left_alone(file, f"is no TOML that can be changed ({error})", "") from error
+    raise left_alone(file, "writes its servers in a way that cannot be changed safely", "")
 
 
 def _cut_table(text: str, table: str, name: str) -> str:
@@ -203,85 +194,6 @@ def _cut_table(text: str, table: str, name: str) -> str:
     title = rf"{re.escape(table)}\.(?:{re.escape(name)}|{re.escape(json.dumps(name))})"
     kept = re.sub(rf"^\[{title}(?:\.[^\]]*)?\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", "", text, flags=re.M).rstrip()
     return f"{kept}\n\n" if kept else ""
-
-
-# --- the hooks ---------------------------------------------------------------------------------------------
-
-
-def hook_settings_file(home: ClientFolders, everywhere: bool) -> Path:
-    """Return the file with the user's hooks for the working folder or, with `everywhere`, for all folders."""
-    # The settings that a folder shares with others (settings.json) would be wrong for the working folder: the
-    # command names a program on this machine.
-    folder = home.user if everywhere else home.working
-    return folder / ".claude" / ("settings.json" if everywhere else "settings.local.json")
-
-
-def hook_entries(words: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return our hooks by event, as the client's settings have them; `words` are the command they run."""
-    hook = {"type": "command", "command": shlex.join(words), "timeout": _HOOK_TIMEOUT_SECONDS}
-    return {
-        event: [{**({} if matcher is None else {"matcher": matcher}), "hooks": [hook]}]
-        for event, matcher in _HOOK_MATCHERS.items()
-    }
-
-
-def with_hooks(file: Path, words: Sequence[str]) -> tuple[str | None, str]:
-    """Return the text of the settings now (None: no file) and with our hooks, each once."""
-    ours = hook_entries(words)
-    before = _read(file)
-    settings = _parse_hook_settings(file, before or "", json.dumps({"hooks": ours}, indent=2))
-    # Ours are removed first, so that installing twice replaces them instead of adding them again.
-    others = _remove_our_hooks(settings.get("hooks", {}))
-    hooks = {event: others.get(event, []) + ours.get(event, []) for event in {**others, **ours}}
-    return before, _to_json({**settings, "hooks": hooks})
-
-
-def without_hooks(file: Path) -> tuple[str | None, str]:
-    """Return the text of the settings now (None: no file) and without our hooks."""
-    before = _read(file)
-    if before is None:
-        return None, ""
-    settings = _parse_hook_settings(file, before, "")
-    hooks = settings.get("hooks", {})
-    others = _remove_our_hooks(hooks)
-    if others == hooks:
-        return before, before
-    rest = {key: value for key, value in settings.items() if key != "hooks"}
-    return before, _to_json({**rest, "hooks": others} if others else rest)
-
-
-def _parse_hook_settings(file: Path, text: str, addition: str) -> dict[str, Any]:
-    """Return the settings, whose hooks are known to be lists by event."""
-    settings = _parse_json(file, text, addition)
-    hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
-    if not isinstance(hooks, dict) or not all(isinstance(entries, list) for entries in hooks.values()):
-        raise _left_alone(file, "has no table 'hooks' with a list for each event", addition)
-    return dict(settings)
-
-
-def _remove_our_hooks(hooks: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return the hooks of others by event. Events and entries that held only ours are left out."""
-    others = {}
-    for event, entries in hooks.items():
-        kept = [rest for rest in map(_remove_from_entry, entries) if rest is not None]
-        # A list that was empty before is the user's, and stays.
-        if kept or not entries:
-            others[event] = kept
-    return others
-
-
-def _remove_from_entry(entry: Any) -> Any:
-    """Return an entry without our hooks; None if it had no others."""
-    hooks = entry.get("hooks") if isinstance(entry, dict) else None
-    if not isinstance(hooks, list):
-        return entry
-    others = [hook for hook in hooks if not _is_ours(hook)]
-    return {**entry, "hooks": others} if others or not hooks else None
-
-
-def _is_ours(hook: Any) -> bool:
-    command = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and (_HOOK_PROGRAM in command or _HOOK_MODULE in command)
 
 
 # --- files -------------------------------------------------------------------------------------------------
@@ -318,7 +230,7 @@ def _back_up(file: Path) -> Path:
     return backup
 
 
-def _read(file: Path) -> str | None:
+def read_file(file: Path) -> str | None:
     """Return the text of a client's file, or None if there is no file."""
     try:
         # Editors on Windows may begin a file with a byte order mark, which JSON does not allow.
@@ -329,19 +241,20 @@ def _read(file: Path) -> str | None:
         raise InvalidInput(f"{file} cannot be read ({error}). Correct it, then install again.") from error
 
 
-def _parse_json(file: Path, text: str, addition: str) -> Any:
+def parse_json(file: Path, text: str, addition: str) -> Any:
     """Return the JSON value in a client's file, {} if it is empty; `addition` is named in the error."""
     try:
         return json.loads(text) if text.strip() else {}
     except ValueError as error:
-        raise _left_alone(file, f"is not plain JSON ({error})", addition) from error
+        raise left_alone(file, f"is not plain JSON ({error})", addition) from error
 
 
-def _to_json(settings: dict[str, Any]) -> str:
+def to_json(settings: dict[str, Any]) -> str:
+    """Return settings as the text of a file."""
     return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
 
 
-def _left_alone(file: Path, reason: str, addition: str) -> InvalidInput:
+def left_alone(file: Path, reason: str, addition: str) -> InvalidInput:
     """Return the error that says why a file is not changed, and what to add to it by hand, if anything."""
     hint = f" Add this to it:\n{addition}" if addition else ""
     return InvalidInput(f"{file} {reason}, so it is left as it is.{hint}")

@@ -25,9 +25,6 @@ Span = tuple[int, int]
 
 _MAX_PROBE_GROWTH: Final = 8.0
 """The most by which a large budget multiplies the limit of a probe; beyond it a search costs more than it adds."""
-_NOISE_SHARE: Final = 0.05
-"""A candidate whose relevance is below this share of the floor is noise. A larger share drops texts that answer in
-other words than were asked: at 0.1 a judged page in a hundred and fifty loses its answer, at 0.05 none does."""
 _WORD: Final = re.compile(r"\w+(?:[-'’.]\w+)*")
 _PATH: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 _POSSESSIVE: Final = re.compile(r"['’]s?\Z")
@@ -153,7 +150,7 @@ class Plan(Struct, frozen=True):
     @property
     def noise(self) -> float:
         """The relevance below which a candidate that only a search found is not printed."""
-        return _NOISE_SHARE * self.floor
+        return self.profile.noise * self.floor
 
     def probes(self) -> tuple[Probe, ...]:
         """Return the probes to ask, with limits that have grown with the budget."""

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.cache import LruCache
+from weft.history.contexts import SAID
 from weft.model import Candidate, Filter, Node, NodeRef
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading
@@ -141,7 +142,7 @@ def _is_telling(rule: Candidate, query: Query, asks_person: bool) -> bool:
 def _with_day(node: Node) -> Node:
     """Return a node with the day on which it was said as a field, as sections print it."""
     day = node.created or node.modified
-    return replace(node, fields={**node.fields, "said": f"{day:%Y-%m-%d}"}) if day else node
+    return replace(node, fields={**node.fields, SAID: f"{day:%Y-%m-%d}"}) if day else node
 
 
 def leave_out_stated(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -206,7 +207,7 @@ def _keep_current(rules: Iterable[Candidate]) -> tuple[list[Candidate], dict[Nod
 
 
 def _describe_newer(node: Node) -> str:
-    day = node.fields.get("said")
+    day = node.fields.get(SAID)
     return f"no longer: {node.fields.get('value')}" + (f" since {day}" if day else "")
 
 

@@ -74,6 +74,7 @@ _BOUNDS: Final = {
     "item_cap": _FRACTION,
     "similarity": _FRACTION,
     "floor": Bound(0, 1),
+    "noise": Bound(0, 1),
     "coverage": Bound(0, 1),
     "restart": Bound(0, 1, open_least=True, open_most=True),
     "table": Bound(0, 1),

@@ -15,6 +15,7 @@ from weft.errors import InvalidInput
 from weft.history import Record, compare, make_record, rebuild_request
 from weft.history.compare import _longest_rising
 from weft.history.contexts import FILE_NAME, KEPT_CONTEXTS, History, from_bytes, to_bytes
+from weft.history.sessions import Claims
 from weft.model import UNSET, Candidate, Detail, Filter, LedgerEntry, Node, Received, Request, Shown, Topic, View
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -339,16 +340,17 @@ def test_parts_of_subjects_are_not_shown_again_either(weft: Weft) -> None:
 
 def test_a_claim_is_new_to_each_session_once(tmp_path: Path) -> None:
     history = History(tmp_path)
-    assert history.claimants("a") == ()
-    assert [history.claim(session, "a") for session in ("s", "s", "t")] == [True, False, True]
-    assert history.claim("s", "b")
-    assert (history.claimants("a"), history.claimants("b")) == (("s", "t"), ("s",))
+    assert Claims(history).claimants("a") == ()
+    assert [Claims(history).claim(session, "a") for session in ("s", "s", "t")] == [True, False, True]
+    assert Claims(history).claim("s", "b")
+    assert (Claims(history).claimants("a"), Claims(history).claimants("b")) == (("s", "t"), ("s",))
 
 
 def test_of_many_who_claim_at_once_one_gets_it(tmp_path: Path) -> None:
     given: list[bool] = []
     threads = [
-        threading.Thread(target=lambda: given.append(History(tmp_path).claim("s", "premortem"))) for _ in range(8)
+        threading.Thread(target=lambda: given.append(Claims(History(tmp_path)).claim("s", "premortem")))
+        for _ in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -360,5 +362,5 @@ def test_of_many_who_claim_at_once_one_gets_it(tmp_path: Path) -> None:
 def test_the_claims_of_forgotten_sessions_go_with_them(tmp_path: Path) -> None:
     history = History(tmp_path, max_sessions=2)
     for session in ("one", "two", "three"):
-        history.claim(session, "a")
-    assert history.claimants("a") == ("three", "two")
+        Claims(history).claim(session, "a")
+    assert Claims(history).claimants("a") == ("three", "two")

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from weft import config
 from weft.errors import InvalidInput, StoreError
-from weft.interfaces import client_settings
+from weft.interfaces import client_settings, hook_settings
 from weft.interfaces.cli import AsJson, StoreFolder, Tenants, output
 from weft.interfaces.request import clean
 
@@ -25,7 +25,9 @@ _MAX_NAME_LENGTH: Final = 64
 def install(
     client: Annotated[
         str | None,
-        typer.Argument(metavar="CLIENT", help="claude-code, claude-desktop, cursor, codex, vscode, or any other."),
+        typer.Argument(
+            metavar="CLIENT", help="claude-code, claude-desktop, cursor, codex, vscode, opencode, or any other."
+        ),
     ] = None,
     *,
     everywhere: Annotated[
@@ -35,7 +37,8 @@ def install(
         bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")
     ] = False,
     hooks: Annotated[
-        bool, typer.Option("--hooks", help="The hooks of claude-code instead of the server.")
+        bool,
+        typer.Option("--hooks", help="The hooks instead of the server: claude-code, codex, cursor, opencode."),
     ] = False,
     remove: Annotated[bool, typer.Option("--remove", help="Remove what this command added.")] = False,
     name: Annotated[str, typer.Option(metavar="NAME", help="What the client calls the server.")] = "weft",
@@ -52,15 +55,16 @@ def install(
 ) -> None:
     """Add the MCP server to a client's configuration. For an unknown client, print what to add."""
     home = config.find_client_folders()
-    known = client_settings.CLIENTS.get(client or "")
-    # The client passes each session's folder to the hooks: installed for all folders, they find each one's store.
-    finds_store = hooks and everywhere and store is None
-    store_option = () if finds_store else _store_option(known, store, home, everywhere)
     if hooks:
-        options = [*store_option, *_options(profile, False, tenants)]
-        words = _command_words(command, client_settings.hook_command, options)
-        _apply(_change_hooks(client, home, everywhere, words, remove), dry_run, as_json)
+        hook_client = hook_settings.find_hook_client(client)
+        finding = _hook_store_option(hook_client, store, home, everywhere)
+        complete = partial(hook_settings.hook_command, hook_client)
+        words = _command_words(command, complete, [*finding, *_options(profile, False, tenants)])
+        _apply(_change_hooks(hook_client, hook_client.file(home, everywhere), words, remove), dry_run, as_json)
+        _warn(hook_client.note, store, remove)
         return
+    known = client_settings.CLIENTS.get(client or "")
+    store_option = _store_option(known, store, home, everywhere)
     options = ["mcp", *store_option, *_options(profile, write, tenants)]
     # A file in the folder is shared with others, whose program lies elsewhere.
     is_shared = known is not None and known.in_folder is not None and not everywhere
@@ -71,6 +75,7 @@ def install(
         _print_for_unknown_client(client, entry, as_json)
     else:
         _apply(_change_server(known, known.file(home, everywhere), entry, remove), dry_run, as_json)
+        _warn("", store, remove)
 
 
 class _Change(Struct, frozen=True):
@@ -95,26 +100,59 @@ def _change_server(
         before, after = client_settings.without_server(client, file, entry.name)
     else:
         before, after = client_settings.with_server(client, file, entry)
-    details = {"name": entry.name, "server": entry.to_values(False)}
+    details = {"name": entry.name, "server": entry.to_values()}
     return _Change(client.name, file, before, after, details, remove)
 
 
-def _change_hooks(
-    client: str | None, home: config.ClientFolders, everywhere: bool, words: Sequence[str], remove: bool
-) -> _Change:
-    if client != client_settings.HOOK_CLIENT:
-        raise InvalidInput(f"{client!r} has no hooks that Weft knows. Use `weft install claude-code --hooks`.")
-    file = client_settings.hook_settings_file(home, everywhere)
-    before, after = client_settings.without_hooks(file) if remove else client_settings.with_hooks(file, words)
-    details = {"hooks": client_settings.hook_entries(words)}
-    return _Change(client_settings.HOOK_CLIENT, file, before, after, details, remove)
+def _change_hooks(client: hook_settings.HookClient, file: Path, words: Sequence[str], remove: bool) -> _Change:
+    if remove:
+        before, after = hook_settings.without_hooks(client, file)
+    else:
+        before, after = hook_settings.with_hooks(client, file, words)
+    details = {"hooks": client.entries(words), "command": list(words)}
+    return _Change(client.name, file, before, after, details, remove)
+
+
+def _hook_store_option(
+    client: hook_settings.HookClient, store: str | None, home: config.ClientFolders, everywhere: bool
+) -> tuple[str, ...]:
+    """Return the option that names the store, or nothing if the hooks find it from the session's folder."""
+    if client.is_for_all(everywhere) and store is None:
+        return ()
+    server = config.server_url(store, config.read_environment())
+    if server:
+        return ("--store", server)
+    try:
+        folder = config.find_store(store, config.read_environment()).absolute()
+    except StoreError:
+        return ()
+    is_nearest = folder == home.working / ".weft" and not client.is_for_all(everywhere)
+    return () if is_nearest else ("--store", str(folder))
+
+
+def _warn(note: str, store: str | None, remove: bool) -> None:
+    """Print what the user has to know of the client, and that there is no store yet, if so."""
+    if remove:
+        return
+    if note:
+        output.write_note(note)
+    around = config.read_environment()
+    try:
+        is_there = bool(config.server_url(store, around)) or config.find_store(store, around).is_dir()
+    except StoreError:
+        is_there = False
+    if not is_there:
+        place = store or around.working
+        output.write_note(
+            f"There is no store in {place} yet, so nothing will be told: run `weft index PATH` first."
+        )
 
 
 def _apply(change: _Change, dry_run: bool, as_json: bool) -> None:
     """Write the changed file unless it is a dry run, and print what was done."""
     # A file that already says the same is not touched, so that no backup piles up.
     writes = change.is_needed and not dry_run
-    backup = client_settings.replace_file(change.file, change.after) if writes else None
+    backup = _write(change) if writes else None
     if as_json:
         _write_json(change.client, change.file, change.details, backup, writes)
     elif not change.is_needed:
@@ -125,8 +163,18 @@ def _apply(change: _Change, dry_run: bool, as_json: bool) -> None:
         lines = unified_diff(before, after, name, name, lineterm="")
         output.write("\n".join(output.printable(line) for line in lines))
     else:
-        output.write(f"Wrote {change.file}" + (f"; the old version is in {backup.name}." if backup else "."))
+        done = "Wrote" if change.after else "Deleted"
+        output.write(f"{done} {change.file}" + (f"; the old version is in {backup.name}." if backup else "."))
         output.write_note(f"Restart {change.client} to {'stop using' if change.removes else 'use'} it.")
+
+
+def _write(change: _Change) -> Path | None:
+    """Write the changed file, or delete it if nothing of it is left; return the backup, if one was made."""
+    if change.after:
+        return client_settings.replace_file(change.file, change.after)
+    # Only a plugin that we wrote whole is ever left empty.
+    change.file.unlink()
+    return None
 
 
 def _check_name(text: str) -> str:
@@ -179,7 +227,7 @@ def _command_words(
 
 def _print_for_unknown_client(client: str | None, entry: client_settings.ServerEntry, as_json: bool) -> None:
     if as_json:
-        _write_json(client, None, {"name": entry.name, "server": entry.to_values(False)}, None, False)
+        _write_json(client, None, {"name": entry.name, "server": entry.to_values()}, None, False)
         return
     output.write(client_settings.json_snippet(entry))
     problem = f"{client!r} is not a known client" if client else "No client is named"

@@ -1,7 +1,7 @@
 """The texts that the model reads at each event: a status, a page about a prompt, or a warning after a failure."""
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -11,14 +11,15 @@ from msgspec.structs import replace
 
 from weft import config
 from weft.errors import StoreError
+from weft.history.sessions import Claims
 from weft.interfaces.ask import finish_reading
 from weft.interfaces.hooks.commands import Run
-from weft.interfaces.hooks.events import Event, Settings
+from weft.interfaces.hooks.events import OPENCODE, Event, Settings
 from weft.interfaces.hooks.small_talk import wants_nothing
-from weft.interfaces.hooks.tally import count_used
+from weft.interfaces.hooks.tally import USED, count_used
 from weft.model import DEFAULT_TENANT, Context, Filter, Json, NodeRef, View
 from weft.reader import GENERAL
-from weft.tokens import BOUND_ENCODING
+from weft.tokens import BOUND_ENCODING, counter_for
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -38,8 +39,11 @@ _RUN_DOMAINS: Final = {"test": "testing", "build": "configuration"}
 _LEARNED_PLURALS: Final = {"memory": "memories", "experience": "experiences", "value": "values"}
 _PROMPT_FLOOR: Final = 0.5
 """The relevance from which a prompt gets a page: nobody asked for it, so it must be more likely right than not."""
-_MAX_SESSION_CHARACTERS: Final = 150
-"""Characters of the client's session id that become part of our session's name, which may have 200."""
+_PROMPT_NOISE: Final = 0.4
+"""The share of that floor below which a single match is left out: from a small store everything would follow."""
+_MAX_SESSION_CHARACTERS: Final = 130
+_MAX_AGENT_CHARACTERS: Final = 50
+"""Characters of the client's ids that become part of our session's name, which may have 200."""
 _MAX_LISTED_EXPERIENCES: Final = 3
 _RULES_TOKENS: Final = 240
 """The budget of the standing rules at the start of a session: some eight short ones."""
@@ -50,8 +54,15 @@ _REFERRED_RELEVANCE: Final = 0.5
 _REFERRED_CHARACTERS: Final = 60
 _REFERRED_TOKENS: Final = 60
 """Characters of each of their titles, and an upper bound on what the line costs in ordinary text."""
-_GOAL_CHARACTERS: Final = 200
+_GOAL_CHARACTERS: Final = 120
 """Bounds on the open experiences in the status, which every session reads."""
+_COMPACTED: Final = "compacted"
+"""The claim of a session whose conversation was shortened and which has not been told since what survives."""
+_KEPT: Final = "kept"
+"""The first word of the claim on an item that survives; the tenant and the key follow."""
+_MAX_KEPT: Final = 8
+_KEPT_CHARACTERS: Final = 160
+"""Items that are told after a compaction, and characters of each: some 350 tokens in all."""
 
 
 class HookCall(Struct, frozen=True):
@@ -66,8 +77,10 @@ class HookCall(Struct, frozen=True):
     @property
     def session(self) -> str | None:
         """The name under which the pages of the client's session are kept; None if it has no id."""
-        id = self.event.session
-        return f"claude-code {id[:_MAX_SESSION_CHARACTERS]}" if id else None
+        id, agent = self.event.session, self.event.agent
+        # With the client, because ids of two may be the same, and with the agent, which has not read the rest.
+        name = f"{self.event.client} {id[:_MAX_SESSION_CHARACTERS]}"
+        return (f"{name} {agent[:_MAX_AGENT_CHARACTERS]}" if agent else name) if id else None
 
 
 def make_text(event: Event, settings: Settings) -> str:
@@ -77,9 +90,16 @@ def make_text(event: Event, settings: Settings) -> str:
     os.chdir(event.folder or ".")
     # It is not closed: the process just ends (see entry.py). For a prompt, changed files are read again first.
     weft = config.open_weft(settings.store, read_only=event.run is None and not event.prompt)
+    return answer_event(weft, event, settings)
+
+
+def answer_event(weft: "Weft", event: Event, settings: Settings) -> str:
+    """Return what the model is to read at this event, from a store that is open."""
     call = HookCall(weft, event, settings, settings.tenants or (DEFAULT_TENANT,), datetime.now(UTC))
     if event.name == "SessionStart":
         return _make_status(call)
+    if event.name == "PreCompact":
+        return _prepare_compaction(call)
     text = _make_page_for_prompt(call) if event.name == "UserPromptSubmit" else _handle_tool(call)
     finish_reading(weft)
     return text
@@ -89,7 +109,12 @@ def make_text(event: Event, settings: Settings) -> str:
 
 
 def _make_status(call: HookCall) -> str:
-    """Return a line about what the store holds, and one for each open experience; empty for an empty store."""
+    """Return at most three lines: what the store holds, the standing rules, and the open experiences."""
+    with suppress(StoreError):
+        if call.session and call.event.is_new:
+            Claims(call.weft.contexts).forget_session(call.session)
+    if call.event.was_compacted:
+        return "\n".join(_tell_kept(call))
     with call.weft.store.snapshot(View(call.tenants)) as snapshot:
         passages = snapshot.statistics(()).passages
         # Counted by a filter, because whole nodes would have to be read otherwise.
@@ -104,12 +129,11 @@ def _make_status(call: HookCall) -> str:
         f"The project's Weft store holds {contents}. What it knows about a prompt is added to the prompt; "
         '`weft context "QUESTION"` prints more.'
     )
-    rules = _describe_rules(call)
-    return "\n".join([status, *rules, *(_describe_open_experiences(call) if counts["experience"] else ())])
+    return "\n".join([status, *_describe_rules(call), *_describe_open_experiences(call)])
 
 
 def _describe_rules(call: HookCall) -> list[str]:
-    """Return a line of the standing rules, which the session then has; after a compaction they are told again."""
+    """Return a line of the standing rules, which the session then has."""
     profile = call.weft.profile(GENERAL)
     sections = tuple(section for section in profile.sections if section.standing == "rules")
     context = call.weft.context(
@@ -118,7 +142,7 @@ def _describe_rules(call: HookCall) -> list[str]:
         max_tokens=_RULES_TOKENS,
         tenants=call.tenants,
         token_model=BOUND_ENCODING,
-        session=None if call.event.was_compacted else call.session,
+        session=call.session,
         now=call.now,
     )
     rules = [item.candidate.node.text for section in context.page.sections for item in section.items]
@@ -137,7 +161,66 @@ def _describe_open_experiences(call: HookCall) -> list[str]:
     experiences = list_experiences(
         call.weft.indexing_context(), status=OPEN, limit=_MAX_LISTED_EXPERIENCES, tenant=call.tenants[0]
     )
-    return [f"Open experience {experience.id}: {experience.goal[:_GOAL_CHARACTERS]}" for experience in experiences]
+    told = [f"{experience.id}: {_one_line(experience.goal, _GOAL_CHARACTERS)}" for experience in experiences]
+    return [f"Open experiences: {' · '.join(told)}"] if told else []
+
+
+# --- a conversation that is shortened -----------------------------------------------------------------------
+
+
+def _prepare_compaction(call: HookCall) -> str:
+    """Note what must survive the compaction, and forget what the session was given, which will be gone."""
+    session, contexts = call.session, call.weft.contexts
+    if session is None:
+        return ""
+    count_used(call.weft, session, call.event.transcript)
+    claims = Claims(contexts)
+    given = sorted(contexts.received(session).nodes)
+    memories = [f"{tenant} {key}" for tenant, key in given if key.startswith("memory:")]
+    used = [name.removeprefix(f"{USED} ") for name in claims.of(session) if name.startswith(f"{USED} ")]
+    for name in dict.fromkeys((*memories, *used)):
+        claims.claim(session, f"{_KEPT} {name}")
+    claims.forget_received(session)
+    claims.claim(session, _COMPACTED)
+    # Our plugin puts the text into what the conversation is shortened to; the others are told afterwards.
+    return "\n".join(_tell_kept(call)) if call.event.client == OPENCODE else ""
+
+
+def _tell_kept(call: HookCall) -> list[str]:
+    """Return lines of what survives a compaction: rules, what the session had of the store, open experiences."""
+    session = call.session
+    if session is None:
+        return []
+    claims = Claims(call.weft.contexts)
+    with suppress(StoreError):
+        # Without the event before the compaction, nothing has been noted, but all the same it is gone.
+        if not claims.release(session, _COMPACTED):
+            claims.forget_received(session)
+    names = [name for name in claims.of(session) if name.startswith(f"{_KEPT} ")]
+    refs = [(name.split(" ", 2)[1], name.split(" ", 2)[2]) for name in names]
+    for name in names:
+        claims.release(session, name)
+    kept = _describe_kept(call, sorted(refs, key=lambda ref: (not ref[1].startswith("memory:"), ref)))
+    told = [f"Told before the conversation was shortened: {' · '.join(kept)}"] if kept else []
+    return [*_describe_rules(call), *told, *_describe_open_experiences(call)]
+
+
+def _describe_kept(call: HookCall, refs: Sequence[NodeRef]) -> list[str]:
+    """Return the words of memories, and the keys of other nodes, of which `weft show KEY` prints the whole."""
+    with call.weft.store.snapshot(View(call.tenants)) as snapshot:
+        found = snapshot.find([key for _, key in refs])
+        rows = snapshot.nodes(sorted({id for ids in found.values() for id in ids}))
+    nodes = {row.node.ref: row.node for row in rows.values()}
+    # What is a standing rule is on a line of its own.
+    kept = [nodes[ref] for ref in refs if ref in nodes and "form" not in nodes[ref].fields]
+    return [
+        _one_line(node.text, _KEPT_CHARACTERS) if node.kind == "memory" else node.key for node in kept[:_MAX_KEPT]
+    ]
+
+
+def _one_line(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]}…"
 
 
 # --- a prompt ----------------------------------------------------------------------------------------------
@@ -149,7 +232,10 @@ def _make_page_for_prompt(call: HookCall) -> str:
     # A file of sessions that cannot be read costs what it would have told, and no answer.
     with suppress(StoreError):
         used = count_used(call.weft, call.session, call.event.transcript) if call.session else 0
-    text, given = ("", 0) if wants_nothing(call.event.prompt) else _answer_prompt(call)
+    told = _tell_kept_late(call)
+    spent = counter_for(BOUND_ENCODING)[0].count(told) if told else 0
+    text, given = ("", 0) if wants_nothing(call.event.prompt) else _answer_prompt(call, spent)
+    text = "\n\n".join(part for part in (told, text) if part)
     from weft.memory import HookCounts, UsageLog
 
     # Like uses of memories: a count that cannot be stored costs nothing but itself.
@@ -159,18 +245,29 @@ def _make_page_for_prompt(call: HookCall) -> str:
     return text
 
 
-def _answer_prompt(call: HookCall) -> tuple[str, int]:
-    """Return the page for a prompt that may want something, and the number of items on it."""
+def _tell_kept_late(call: HookCall) -> str:
+    """Return what survives a compaction, if the client did not start its session again after it; else nothing."""
+    with suppress(StoreError):
+        if call.session and _COMPACTED in Claims(call.weft.contexts).of(call.session):
+            return "\n".join(_tell_kept(call))
+    return ""
+
+
+def _answer_prompt(call: HookCall, spent: int) -> tuple[str, int]:
+    """Return the page for a prompt that may want something, and the number of items on it.
+
+    `spent` are the tokens of its budget that are needed for something else.
+    """
     settings = call.settings
     profile = call.weft.profile(settings.profile or GENERAL)
     # The prompt stands right above the page, so a title that repeats it would be wasted.
     strict = max(profile.floor, _PROMPT_FLOOR)
-    untitled = replace(profile, floor=strict, frame=replace(profile.frame, title=""))
+    untitled = replace(profile, floor=strict, noise=_PROMPT_NOISE, frame=replace(profile.frame, title=""))
     # Read before the page is made, which adds its own items.
     before: Mapping[NodeRef, object] = {}
     with suppress(StoreError):
         before = call.weft.contexts.received(call.session).nodes if call.session else {}
-    budget = settings.max_tokens - _INTRODUCTION_TOKENS - (_REFERRED_TOKENS if before else 0)
+    budget = settings.max_tokens - spent - _INTRODUCTION_TOKENS - (_REFERRED_TOKENS if before else 0)
     context = _make_context(call, untitled, max(budget, 1), call.event.prompt)
     # Rules alone are no answer: they are told when the session starts, and with the next page.
     if not any(source.kind != "rule" for source in context.sources):
@@ -266,7 +363,8 @@ def _make_warning(call: HookCall, run: Run, experience: "Experience | None") -> 
     """Return past failures in the domain of this one; empty if the session was warned of that domain before."""
     domain = _RUN_DOMAINS[run.kind] if experience is None else experience.domain
     # Claiming is atomic: of two hooks at the same moment only one warns.
-    if call.session is not None and not call.weft.contexts.claim(call.session, f"{_WARNING_PROFILE} {domain}"):
+    told = f"{_WARNING_PROFILE} {domain}"
+    if call.session is not None and not Claims(call.weft.contexts).claim(call.session, told):
         return ""
     strategy = {} if experience is None else {"strategy": experience.strategy}
     profile = call.weft.profile(_WARNING_PROFILE)

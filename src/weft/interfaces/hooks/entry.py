@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 from weft.interfaces.hooks.events import format_answer, read_event, read_settings
 
-_DEADLINE_SECONDS: Final = {"SessionStart": 3.0, "UserPromptSubmit": 3.0}
+_DEADLINE_SECONDS: Final = {"SessionStart": 3.0, "UserPromptSubmit": 3.0, "PreCompact": 3.0}
 """How long the user waits at most for an event that delays the session."""
 _TOOL_DEADLINE_SECONDS: Final = 10.0
 """How long the events of a tool may take: only a test or build causes work, and running it took longer."""
@@ -58,7 +58,7 @@ def _make_answer(arguments: Sequence[str], watchdog: Watchdog) -> bytes:
     debug = "--debug" in arguments
     try:
         settings = read_settings([word for word in arguments if word != "--debug"])
-        event = read_event(sys.stdin.buffer.read())
+        event = read_event(sys.stdin.buffer.read(), settings.client)
         # The deadline starts anew here, because reading the event had one of its own.
         default = _DEADLINE_SECONDS.get(event.name, _TOOL_DEADLINE_SECONDS)
         watchdog.set_deadline(default if settings.deadline is None else settings.deadline)

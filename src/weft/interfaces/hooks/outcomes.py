@@ -5,6 +5,7 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
+from weft.history.sessions import Claims
 from weft.interfaces.hooks.commands import Run
 from weft.memory import OPEN, AlreadyResolved, Experience, Outcome
 from weft.memory.experience_store import list_experiences, resolve_experience
@@ -90,15 +91,18 @@ _PREDICTS_SUCCESS: Final = re.compile(
 )
 
 
-def judge(run: Run, has_failed: bool, output: str) -> Verdict | None:
-    """Return whether a test or build passed, or None if neither its exit code nor its output tells."""
+def judge(run: Run, has_failed: bool | None, output: str) -> Verdict | None:
+    """Return whether a test or build passed, or None if neither its exit code nor its output tells.
+
+    `has_failed` is None where the client does not send the exit code.
+    """
     if _NOTHING_RAN.search(output) or _could_not_begin(run, output):
         return None
     # Most runners name the passed tests also when some failed, so failures are searched for first.
     by_output: Verdict | None = (
         "failed" if _FAILED.search(output) else "passed" if _PASSED.search(output) else None
     )
-    if run.is_exit_code_hidden:
+    if run.is_exit_code_hidden or has_failed is None:
         return by_output
     if not has_failed:
         return "failed" if by_output == "failed" else "passed"
@@ -140,21 +144,23 @@ def claim_started(weft: "Weft", session: str, output: str, tenant: str, folder: 
     """Record that the session started the experience named in the output, and in which folder."""
     # The ids of experiences in the output of `weft experience start`, or of the tool, however it is formatted.
     ids = set(_EXPERIENCE_ID.findall(output))
+    claims = Claims(weft.contexts)
     for experience in _list_open(weft, tenant):
         if experience.id in ids:
-            weft.contexts.claim(session, experience.key)
-            weft.contexts.claim(session, _folder_claim(experience, folder))
+            claims.claim(session, experience.key)
+            claims.claim(session, _folder_claim(experience, folder))
 
 
 def find_waiting(weft: "Weft", session: str, tenant: str, run: Run, folder: str) -> Experience | None:
     """Return the open experience that a run decides: the latest about it that the session started in this
     folder."""
+    claims = Claims(weft.contexts)
     waiting = [
         experience
         for experience in _list_open(weft, tenant)
         if session
-        and session in weft.contexts.claimants(experience.key)
-        and session in weft.contexts.claimants(_folder_claim(experience, folder))
+        and session in claims.claimants(experience.key)
+        and session in claims.claimants(_folder_claim(experience, folder))
         and is_about(experience, run)
     ]
     return max(waiting, key=lambda experience: (experience.attempted, experience.id), default=None)

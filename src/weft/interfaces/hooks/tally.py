@@ -5,8 +5,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from weft.history.sessions import Claims
+
 if TYPE_CHECKING:
     from weft.api import Weft
+
+USED: Final = "used"
+"""The first word of the claim on an item that a session used; the tenant and the key follow."""
 
 _TAIL_BYTES: Final = 262_144
 """How much of the end of a conversation is read: what was done since the last prompt, and little more."""
@@ -22,7 +27,8 @@ def count_used(weft: "Weft", session: str, transcript: str) -> int:
     said = "\n".join(_read_assistant(transcript))
     named = [ref for ref, name in names.items() if len(name) >= _MIN_NAME_CHARACTERS and name in said]
     # Claimed, so that an item that is named at every turn counts once.
-    return sum(weft.contexts.claim(session, f"used {tenant} {key}") for tenant, key in named)
+    claims = Claims(weft.contexts)
+    return sum(claims.claim(session, f"{USED} {tenant} {key}") for tenant, key in named)
 
 
 def _name_of(key: str) -> str:

@@ -1,0 +1,51 @@
+"""What a session has claimed for itself: experiences it started, warnings it was given, what must be told again.
+
+The claims are kept in the file of the contexts handed out, and go with the session that they belong to.
+"""
+
+from msgspec import Struct
+
+from weft.history.contexts import History, touch_session
+
+
+class Claims(Struct, frozen=True):
+    """The claims of all sessions of one store."""
+
+    history: History
+
+    def claim(self, session: str, claimed: str) -> bool:
+        """Claim something for a session; return whether it was new to it, to one of several callers at once."""
+        with self.history.writing() as connection:
+            touch_session(connection, session, self.history.max_sessions)
+            done = connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (session, claimed))
+            return done.rowcount == 1
+
+    def claimants(self, claimed: str) -> tuple[str, ...]:
+        """Return the sessions that have claimed something."""
+        # Read by the writing connection, which first upgrades a file that an older Weft made.
+        with self.history.writing() as connection:
+            rows = connection.execute("SELECT session FROM claims WHERE what = ? ORDER BY session", (claimed,))
+            return tuple(row[0] for row in rows)
+
+    def of(self, session: str) -> tuple[str, ...]:
+        """Return all that a session has claimed, sorted."""
+        rows = self.history.read("SELECT what FROM claims WHERE session = ? ORDER BY what", (session,))
+        return tuple(row[0] for row in rows)
+
+    def release(self, session: str, claimed: str) -> bool:
+        """Take a claim back; return whether it was there, to one of several callers at once."""
+        with self.history.writing() as connection:
+            done = connection.execute("DELETE FROM claims WHERE session = ? AND what = ?", (session, claimed))
+            return done.rowcount == 1
+
+    def forget_received(self, session: str) -> None:
+        """Forget what a session was given: its conversation no longer holds it."""
+        with self.history.writing() as connection:
+            connection.execute("DELETE FROM received WHERE session = ?", (session,))
+
+    def forget_session(self, session: str) -> None:
+        """Forget all about a session: another conversation has its name now."""
+        if self.history.received(session).nodes or self.of(session):
+            with self.history.writing() as connection:
+                connection.execute("DELETE FROM received WHERE session = ?", (session,))
+                connection.execute("DELETE FROM claims WHERE session = ?", (session,))
