@@ -1,4 +1,4 @@
-"""What a session has claimed for itself: experiences it started, warnings it was given, what must be told again.
+"""Keep what each session has claimed: experiences it started, warnings it was given, what must be told again.
 
 The claims are kept in the file of the contexts handed out, and go with the session that they belong to.
 """
