@@ -151,7 +151,7 @@ FILTER_FIELDS: Final = (
     RequestField(
         "tags",
         "texts",
-        "Only nodes with this tag; may be repeated.",
+        "Only nodes with this tag or one nested in it, in any case; may be repeated.",
         ("tag", "supertags", "supertag"),
         destination="filter",
         interfaces=CLI_AND_MCP,

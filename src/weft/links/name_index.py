@@ -13,7 +13,7 @@ from unicodedata import normalize
 from msgspec import Struct, field
 
 from weft.model import FOUND_ENTITY, Node
-from weft.ports import NameRow
+from weft.ports import LOOKUP_ONLY, NameRow
 from weft.text import is_code, looks_like_code
 from weft.text.terms import STOP_WORDS, UNSPACED, fold_name, fold_text
 
@@ -125,7 +125,11 @@ def openings(folded: str) -> Iterator[str]:
 def _spellings(row: NameRow) -> Iterator[tuple[str, float]]:
     """Yield the title and aliases of a node, with and without disambiguator, each with its confidence."""
     # Aliases found by reading prose have their mentions from there already.
-    aliases = [(alias.text, _ALIAS_CONFIDENCE * alias.confidence) for alias in row.aliases if not alias.found]
+    aliases = [
+        (alias.text, _ALIAS_CONFIDENCE * alias.confidence)
+        for alias in row.aliases
+        if not alias.found and alias.confidence != LOOKUP_ONLY
+    ]
     for name, confidence in [(row.title, 1.0), *aliases]:
         yield name, confidence
         bare = _DISAMBIGUATOR.sub("", name)

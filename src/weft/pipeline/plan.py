@@ -18,6 +18,7 @@ from weft.pipeline.shapes import read_shapes
 from weft.ports import NodeRow, Snapshot
 from weft.profiles import apply_preset, fill, find_lens, resolve_parameters
 from weft.profiles.types import AUTO, Adapt, Lens, Probe, Profile, Section
+from weft.store.records import tag_forms
 from weft.text import looks_like_code, name_words
 from weft.text.terms import STOP_WORDS
 
@@ -387,7 +388,7 @@ def passes_filter(node: Node, filter: Filter) -> bool:
     """Return whether a node that no filtered search returned passes the request's filter."""
     return (
         (not filter.kinds or node.kind in filter.kinds)
-        and all(tag in node.tags for tag in filter.tags)
+        and all(any(wanted.casefold() in tag_forms(tag) for tag in node.tags) for wanted in filter.tags)
         and (not filter.sources or node.origin.source in filter.sources)
         and all(_filter_value(node.fields.get(name)) == value for name, value in filter.where)
         and _is_in_time(node, filter)

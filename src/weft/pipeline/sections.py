@@ -22,7 +22,7 @@ from weft.pipeline.score import active_weights, order_by_coverage, score
 from weft.pipeline.slots import HeadingCost, PlacedSlot, RankedSnippets, part_slot, pointers_slot, section_slot
 from weft.pipeline.snippets import rank_snippets
 from weft.pipeline.subjects import SubjectPart, fill_parts
-from weft.ports import Adjacency, NodeRow, Snapshot
+from weft.ports import LINE_OF, Adjacency, NodeRow, Snapshot
 from weft.profiles.types import ForEach, Part, Section
 
 _MAX_ITEMS_WITH_POINTERS: Final = 6
@@ -262,6 +262,7 @@ def drop_repeats(
             own = [index for index, entry in enumerate(entries) if entry.section == section.name]
             repeated_here = dedupe([entries[index] for index in own], section.dedupe)
             repeated |= {own[position]: why for position, why in repeated_here.items()}
+    repeated = {**repeated, **_find_lines_of_others(entries, repeated)}
     # By identity: where sections stand alone, equal candidates may stand in several.
     dropped = {id(entries[index].candidate) for index in repeated}
     kept = {
@@ -272,6 +273,19 @@ def drop_repeats(
         Refusal(entries[index].candidate, entries[index].section, why) for index, why in sorted(repeated.items())
     ]
     return kept, refusals
+
+
+def _find_lines_of_others(entries: Sequence[Entry], repeated: Mapping[int, str]) -> dict[int, str]:
+    """Return the entries that are a line of another one, as tasks of a note are, unless asked for by name."""
+    present = {entry.candidate.node.ref for index, entry in enumerate(entries) if index not in repeated}
+    lines = (
+        (index, entry.candidate, entry.candidate.node.fields.get(LINE_OF)) for index, entry in enumerate(entries)
+    )
+    return {
+        index: f"a line of {text}"
+        for index, candidate, text in lines
+        if text and (candidate.node.tenant, text) in present and "start" not in candidate.parts
+    }
 
 
 def fill_section(

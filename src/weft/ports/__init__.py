@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from weft.ports.stores import Ids, Scores, Vectors
 
 __all__ = [
+    "LINE_OF",
+    "LOOKUP_ONLY",
     "MISSING",
     "NOTE_FORM",
     "TANA_FORM",
@@ -99,6 +101,11 @@ NOTE_FORM: Final = {"_form": "note"}
 whose names begin with an underscore are the source's own: they are neither searched nor printed."""
 TANA_FORM: Final = {"_form": "tana"}
 """The same for notes of Tana."""
+LOOKUP_ONLY: Final = 0.0
+"""The confidence of an alias by which a node is looked up, but not found in texts: `Home` names a file, and is a
+word."""
+LINE_OF: Final = "_line_of"
+"""The field that names the note whose text holds a node as one of its lines; a page prints only one of the two."""
 
 
 class Problem(Struct, frozen=True):

@@ -27,6 +27,7 @@ from weft.sources.documents.pdf_and_word import Docx, Pdf
 from weft.sources.documents.plain_text import PlainText, RestructuredText, is_document_name
 from weft.sources.files import ANY_SUFFIX, NOTES, STORY, FileSource, FormatFactory, SourceSettings
 from weft.sources.git import History
+from weft.sources.notes.boards import Boards
 from weft.sources.notes.markdown_notes import Markdown
 from weft.sources.records import Records
 from weft.sources.tana.export import Tana
@@ -42,6 +43,7 @@ FORMATS: Final[tuple[FormatFactory, ...]] = (
     # likewise an export of Tana and a conversation before other records.
     Manuscript,
     Markdown,
+    Boards,
     RestructuredText,
     PlainText,
     Html,

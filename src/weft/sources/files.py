@@ -6,6 +6,7 @@ Files that were copied in, minified or generated are told from those that people
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol, runtime_checkable
 
@@ -126,6 +127,11 @@ class SourceSettings(Struct, frozen=True):
     """A folder for derived data that a format can make again when it is lost."""
     reading: str = ""
     """How files are read: `story`, `notes`, or, when empty, by what they look like."""
+
+    def modified_time(self, path: Path) -> datetime | None:
+        """Return when a file was last changed, or None where files' times do not count."""
+        # Whole seconds: file systems keep different fractions, and a copied file should give the same node.
+        return datetime.fromtimestamp(int(path.stat().st_mtime), UTC) if self.file_times else None
 
     def cache_file(self, format_name: str) -> Path | None:
         """Return the file in which a format caches what it derives from this source, or None without a folder."""

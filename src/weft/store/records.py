@@ -95,12 +95,19 @@ def list_names(key: str, title: str, aliases: Iterable[str]) -> list[str]:
     return sorted(folded - {""})
 
 
+def tag_forms(tag: str) -> set[str]:
+    """Return the tags that find a tag: itself in any case, and those above it: `project` finds `Project/Build`."""
+    folded = tag.casefold()
+    parts = folded.split("/")
+    return {tag, folded, *("/".join(parts[:length]) for length in range(1, len(parts)) if parts[0])}
+
+
 def list_facets(kind: str, source: str, tags: Iterable[str], fields: Mapping[str, Json]) -> tuple[str, ...]:
     """Return what filters may ask of a node, sorted: its kind, source, tags and short scalar fields."""
     facets = {f"kind:{kind}"}
     if source:
         facets.add(f"source:{source}")
-    facets.update(f"tag:{tag}" for tag in tags)
+    facets.update(f"tag:{form}" for tag in tags for form in tag_forms(tag))
     for name, value in fields.items():
         text = scalar_text(value)
         if text is not None and len(text) <= MAX_FACET_VALUE_LENGTH:
@@ -114,7 +121,7 @@ def facet_groups(filter: Filter) -> Iterator[list[str]]:
         if values:
             yield [f"{prefix}:{value}" for value in values]
     for tag in filter.tags:
-        yield [f"tag:{tag}"]
+        yield list(dict.fromkeys((f"tag:{tag}", f"tag:{tag.casefold()}")))
     for name, value in filter.where:
         if len(value) <= MAX_FACET_VALUE_LENGTH:
             yield [f"field:{name}={value}"]

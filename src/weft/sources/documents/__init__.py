@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import ClassVar
 
@@ -64,11 +63,7 @@ class DocumentFiles(ABC):
             return Unit(unit, stamp, problems=(*problems, Problem(unit, reason)))
         if document is None or not (document.text.strip() or document.headings):
             return Unit(unit, stamp, problems=problems)
-        # Whole seconds: file systems keep different fractions, and a copied file should give the same node.
-        modified = (
-            datetime.fromtimestamp(int(file.path.stat().st_mtime), UTC) if self.settings.file_times else None
-        )
-        nodes, edges = document_nodes(document, unit, self.settings, modified)
+        nodes, edges = document_nodes(document, unit, self.settings, self.settings.modified_time(file.path))
         return Unit(unit, stamp, nodes, edges, problems, redacted=redacted)
 
     @abstractmethod

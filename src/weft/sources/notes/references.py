@@ -1,24 +1,18 @@
-"""Find the links, embeds, tags and headings of a Markdown text, and the notes and pictures that they mean.
+"""Find the links, embeds, tags, fields and headings of a Markdown text, in the forms of Obsidian and Logseq too.
 
 Everything is found by regular expressions over the text with code blanked out, so that offsets, lines and the text
 as written stay exact, and wikilinks and tags, which Markdown itself does not know, are found in the same way.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
-import xxhash
-import yaml
-from msgspec import Struct, field
+from msgspec import Struct
+from msgspec.structs import replace
 
-from weft.model import Json
-from weft.ports import Problem
 from weft.sources.documents.sections import Heading
-from weft.sources.files import resolve_link
-from weft.sources.values import to_json
 
 NOTE_SUFFIXES: Final = frozenset({".md", ".markdown", ".mdx"})
 
@@ -36,7 +30,7 @@ _LINK: Final = re.compile(
     r"\(\s*(?:<([^<>\n]*)>|([^()\s]*(?:\([^()\s]*\)[^()\s]*)*))(?:\s+[\"'(][^\n]*?)?\)"
 )
 # A tag holds a letter, so that `#12` stays a number; `#` inside a word, path or link begins none.
-_TAG: Final = re.compile(r"(?<![\w/#&(\[])#(\d*[^\W\d_][\w/-]*)")
+_TAG: Final = re.compile(r"(?<![\w/#&(\[])#(?:\[\[([^\[\]\n]+)\]\]|(\d*[^\W\d_][\w/-]*))")
 _ANCHOR: Final = re.compile(r"\{[ \t]*#[^{}\n]*\}")
 """The name that some dialects give a heading: `{ #first-steps }` is no tag."""
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
@@ -49,25 +43,23 @@ _FIELD_LINE: Final = re.compile(rf"^[ \t]*(?:[-*+][ \t]+)?{_FIELD_KEY}(\S[^\n]*)
 _FIELD_IN_BRACKETS: Final = re.compile(rf"[\[(]{_FIELD_KEY}((?:\[\[[^\]\n]*\]\]|[^\])\n])+)[\])]")
 _COMMENTS: Final = (("<!--", "-->"), ("%%", "%%"))
 """The marks that open and close a comment, in HTML and in Obsidian."""
-_NOT_LINE_END: Final = re.compile(r"[^\n]")
-_FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_MAX_FRONT_MATTER_CHARACTERS: Final = 65_536
-"""Longer front matter is not parsed: YAML is slow, and nobody writes as much by hand."""
-_MAX_ERROR_CHARACTERS: Final = 160
-"""How much of the YAML parser's complaint a problem quotes."""
-_YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The parser in C is about ten times as fast; some builds of PyYAML lack it."""
-
-_PICTURE_SUFFIXES: Final = frozenset(
-    {".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".avif", ".tif", ".tiff"}
+_HIDDEN_COMMENT: Final = re.compile(r"(?<![^\s(])%%(?=[^%])[^%]*(?:%(?!%)[^%]*)*%%")
+"""A comment of Obsidian, which its reading view does not show."""
+_QUERY: Final = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*(?:dataview|dataviewjs|tasks)\b", re.IGNORECASE)
+"""The fence of a query: programs show its results in its place, and its words say nothing."""
+# What Logseq keeps for its own working: ids and folding of blocks, times of work, queries.
+_MACHINERY: Final = re.compile(
+    r"^[ \t]*(?:-[ \t]+)?(?:(?:id|collapsed|logseq\.[\w.-]+)::[^\n]*"
+    r"|:LOGBOOK:[ \t]*\n(?:(?![ \t]*:END:)[^\n]*\n)*[ \t]*:END:|\{\{(?:query|renderer)[^\n]*\}\})[ \t]*$",
+    re.MULTILINE,
 )
-_PICTURE_KEYS: Final = ("images", "image")
-"""The keys of front matter that name pictures."""
-# A whole value of front matter, `[[picture.png|label]]`; unlike in a text, it cannot run into other links.
-_PICTURE_WIKILINK: Final = re.compile(r"!?\[\[([^\[\]|#]+)[^\[\]|]*(?:\|([^\[\]]*))?\]\]")
-_WEB_SCHEME: Final = re.compile(r"https?://", re.IGNORECASE)
-_SIZE: Final = re.compile(r"\d+(?:x\d+)?")
-"""The width or size that Obsidian writes in the label of a picture."""
+_MACHINERY_KEYS: Final = frozenset({"id", "collapsed", "template", "template_including_parent"})
+_BLOCK_ID: Final = re.compile(r"^[ \t]*id::[ \t]+([0-9a-f-]{36})[ \t]*$", re.MULTILINE)
+_BLOCK_REFERENCE: Final = re.compile(r"(\{\{embed[ \t]+)?\(\(([0-9a-f-]{36})\)\)")
+"""A block that Logseq means by its id, shown in place with `{{embed …}}`."""
+_EMBED: Final = "{{embed "
+_TASK: Final = re.compile(r"^[ \t]*(?:>[ \t]*)*(?:[-*+]|\d+[.)])[ \t]+\[[^\]\n]\][ \t][^\n]*$", re.MULTILINE)
+_NOT_LINE_END: Final = re.compile(r"[^\n]")
 
 
 class Reference(Struct, frozen=True):
@@ -80,6 +72,10 @@ class Reference(Struct, frozen=True):
     wiki: bool
     label: str = ""
     remote: bool = False
+    block: str = ""
+    """The id by which Logseq means a block of any note; such a reference has no target."""
+    query: bool = False
+    """Whether it stands in a query, which lists notes by it."""
 
 
 def blank_code(text: str) -> str:
@@ -95,34 +91,88 @@ def blank_code(text: str) -> str:
     return visible
 
 
+def hide_comments(text: str) -> str:
+    """Return the text without comments, queries and machinery, which a reader of the note does not see.
+
+    Every line stays a line, so that line numbers are those of the file.
+    """
+    spans: list[tuple[int, int]] = []
+    if "```" in text or "~~~" in text:
+        spans += [match.span() for match in _CODE.finditer(text) if _QUERY.match(match[0])]
+    if "%%" in text:
+        spans += [match.span() for match in _HIDDEN_COMMENT.finditer(_CODE.sub(_blank_match, text))]
+    if "::" in text or "{{" in text or ":LOGBOOK:" in text:
+        spans += [match.span() for match in _MACHINERY.finditer(blank_code(text))]
+    parts, done = [], 0
+    for start, end in sorted(spans):
+        if start >= done:
+            parts += [text[done:start], "\n" * text.count("\n", start, end)]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
 def find_references(text: str) -> tuple[Reference, ...]:
     """Return the links and embeds in the order of the text; of web addresses only those of pictures."""
     visible = blank_code(text)
     found = [(match.start(), _read_wikilink(match, text)) for match in _WIKILINK.finditer(visible)]
+    found += [(match.start(), _read_block_reference(match, text)) for match in _BLOCK_REFERENCE.finditer(visible)]
     # Blanked, because `[[a]](b)` would otherwise be found again as a Markdown link.
     without_wikilinks = _WIKILINK.sub(_blank_match, visible)
     found += [(match.start(), _read_link(match, text)) for match in _LINK.finditer(without_wikilinks)]
+    found += _query_references(text)
     found.sort(key=lambda pair: pair[0])
     return tuple(reference for _, reference in found if reference is not None)
+
+
+def find_wikilinks(value: str) -> tuple[Reference, ...]:
+    """Return the links of a value in front matter or of an inline field."""
+    links = (_read_wikilink(match, value) for match in _WIKILINK.finditer(value))
+    return tuple(link for link in links if link is not None)
+
+
+def name_links(value: str) -> str:
+    """Return a value with the names of notes in place of links to them: `Ada` for `[[People/Ada]]`."""
+    return _WIKILINK.sub(lambda match: (match[4] or match[2].rpartition("/")[2]).strip(), value)
 
 
 def find_tags(text: str) -> tuple[str, ...]:
     """Return the `#tags` of a text, in order and once each, not those inside code, links or addresses."""
     visible = blank_code(text)
-    for pattern in (_WIKILINK, _LINK, _WEB_ADDRESS, _ANCHOR):
+    if "#" not in visible:
+        return ()
+    for pattern in (_LINK, _WEB_ADDRESS, _ANCHOR):
         visible = pattern.sub(_blank_match, visible)
-    return tuple(dict.fromkeys(match.group(1).rstrip("/-") for match in _TAG.finditer(visible)))
+    # A wikilink is blanked unless it is a tag itself, as Logseq writes those of several words: `#[[first draft]]`.
+    visible = _WIKILINK.sub(
+        lambda match: match[0] if match.string[match.start() - 1 : match.start()] == "#" else _blank_match(match),
+        visible,
+    )
+    return tuple(dict.fromkeys((match[1] or match[2].rstrip("/-")).strip() for match in _TAG.finditer(visible)))
 
 
-def find_inline_fields(text: str) -> dict[str, str]:
-    """Return the first value of each `key:: value`, as Dataview and Logseq write them, by key in small letters."""
-    visible = blank_code(text) if "::" in text else ""
-    found: dict[str, str] = {}
+def find_blocks(text: str) -> tuple[str, ...]:
+    """Return the ids that Logseq gave to blocks of a text."""
+    return tuple(_BLOCK_ID.findall(text)) if "id::" in text else ()
+
+
+def find_inline_fields(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the values of each `key:: value`, as Dataview and Logseq write them, by key in small letters.
+
+    Those of tasks belong to the task and not to the note.
+    """
+    visible = _TASK.sub(_blank_match, blank_code(text)) if "::" in text else ""
+    found: dict[str, tuple[str, ...]] = {}
     for pattern in (_FIELD_LINE, _FIELD_IN_BRACKETS):
         for match in pattern.finditer(visible):
-            key = re.sub(r"[ .-]+", "_", match[1].strip().lower())
-            found.setdefault(key, text[match.start(2) : match.end(2)].strip())
+            key = field_key(match[1])
+            if key not in _MACHINERY_KEYS and not key.startswith("logseq"):
+                found[key] = (*found.get(key, ()), text[match.start(2) : match.end(2)].strip())
     return found
+
+
+def field_key(written: str) -> str:
+    """Return the name of a field as it is stored."""
+    return re.sub(r"[ .-]+", "_", written.strip().lower())
 
 
 def first_heading(text: str) -> str:
@@ -140,11 +190,29 @@ def find_headings(text: str) -> tuple[Heading, ...]:
 
 
 def _read_wikilink(match: re.Match[str], text: str) -> Reference | None:
-    embedded, target, label = bool(match.group(1)), match.group(2).strip(), match.group(4) or ""
+    # In a table the bar before a label is written with a backslash.
+    target, label = match.group(2).strip().rstrip("\\"), match.group(4) or ""
     if not target:
         return None
+    embedded = bool(match.group(1)) or text.endswith(_EMBED, 0, match.start())
     line = text.count("\n", 0, match.start()) + 1
     return Reference(target, match.group(0), line, embedded, wiki=True, label=label)
+
+
+def _read_block_reference(match: re.Match[str], text: str) -> Reference:
+    line = text.count("\n", 0, match.start()) + 1
+    return Reference("", match.group(0), line, bool(match.group(1)), wiki=True, block=match.group(2))
+
+
+def _query_references(text: str) -> Iterator[tuple[int, Reference | None]]:
+    """Iterate over the links in queries, each with its offset."""
+    if "```" not in text and "~~~" not in text:
+        return
+    for block in _CODE.finditer(text):
+        if _QUERY.match(block[0]):
+            line = text.count("\n", 0, block.start())
+            for reference in find_wikilinks(block[0]):
+                yield block.start(), replace(reference, line=line + reference.line, query=True)
 
 
 def _read_link(match: re.Match[str], text: str) -> Reference | None:
@@ -165,186 +233,3 @@ def _read_link(match: re.Match[str], text: str) -> Reference | None:
 
 def _blank_match(match: re.Match[str]) -> str:
     return _NOT_LINE_END.sub(" ", match.group(0))
-
-
-def split_front_matter(text: str, where: str) -> tuple[dict[str, Json], str, int, tuple[Problem, ...]]:
-    """Split a note into its front matter by lower-case key, its body, the body's first line, and problems."""
-    block = _FRONT_MATTER.match(text)
-    if block is None:
-        return {}, text, 1, ()
-    body, line = text[block.end() :], text.count("\n", 0, block.end()) + 1
-    values, reason = _parse_yaml(block.group(1))
-    if reason:
-        problem = Problem(f"{where}:1", f"{reason} The note is indexed without its front matter.")
-        return values, body, line, (problem,)
-    return values, body, line, ()
-
-
-def _parse_yaml(block: str) -> tuple[dict[str, Json], str]:
-    """Return the values of front matter and no reason, or no values and the reason why it cannot be used."""
-    if len(block) > _MAX_FRONT_MATTER_CHARACTERS:
-        limit = _MAX_FRONT_MATTER_CHARACTERS
-        return {}, f"The front matter has {len(block):,} characters; at most {limit:,} are read."
-    try:
-        loaded = yaml.load(block, Loader=_YAML_LOADER)
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        message = " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
-        return {}, f"The front matter is not YAML ({message})."
-    if loaded is None:
-        return {}, ""
-    if not isinstance(loaded, Mapping):
-        return {}, f"The front matter is {type(loaded).__name__}, not `key: value` lines."
-    values = to_json(loaded)
-    if not isinstance(values, dict):
-        return {}, ""
-    return {str(name).strip().lower(): value for name, value in values.items()}, ""
-
-
-# --- the notes that links mean ---------------------------------------------------------------------------
-
-
-class NoteIndex(Struct, frozen=True):
-    """The notes of a folder by path and by stem in lower case, as links name them."""
-
-    paths: Mapping[str, str] = field(default_factory=dict)
-    stems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    digest: str = ""
-
-    @classmethod
-    def of(cls, names: Sequence[str]) -> "NoteIndex":
-        """Index the notes of these names; of notes with the same stem the one nearest to the root comes first."""
-        paths: dict[str, str] = {}
-        stems: dict[str, tuple[str, ...]] = {}
-        for name in sorted(names, key=lambda name: (name.count("/"), name)):
-            path = PurePosixPath(name)
-            paths.setdefault(name.casefold(), name)
-            paths.setdefault(path.with_suffix("").as_posix().casefold(), name)
-            stems[path.stem.casefold()] = (*stems.get(path.stem.casefold(), ()), name)
-        digest = xxhash.xxh3_64_hexdigest("\n".join(sorted(names)).encode("utf-8", "replace"))
-        return cls(paths, stems, digest)
-
-    def resolve(self, reference: Reference, within: str) -> tuple[str | None, float]:
-        """Return the note that a reference in the note `within` means, and the confidence in that.
-
-        A note that does not exist (yet) is returned by the name it would have; None is no note at all.
-        """
-        target = PurePosixPath(reference.target)
-        # A link to a PDF or a picture means no note, even if one of that name could be written.
-        has_other_suffix = target.suffix and target.suffix.lower() not in NOTE_SUFFIXES
-        if has_other_suffix and not self._is_note(reference.target):
-            return None, 0.0
-        folder = PurePosixPath(within).parent
-        beside_note = resolve_link(folder, reference.target)
-        at_root = resolve_link(PurePosixPath(), reference.target)
-        for path in (at_root, beside_note) if reference.wiki else (beside_note, at_root):
-            if path is not None and path.casefold() in self.paths:
-                return self.paths[path.casefold()], 1.0
-        # Obsidian writes only a note's name where it suffices; several notes of that name share the confidence.
-        stem = target.stem if _has_note_suffix(target) else target.name
-        owners = self.stems.get(stem.casefold(), ())
-        if owners:
-            near = [owner for owner in owners if PurePosixPath(owner).parent == folder] or owners
-            return near[0], round(1 / len(near), 3)
-        missing = at_root if reference.wiki else beside_note or at_root
-        if not missing:
-            return None, 1.0
-        return (missing if _has_note_suffix(PurePosixPath(missing)) else f"{missing}.md"), 1.0
-
-    def _is_note(self, target: str) -> bool:
-        # A dot in a name, as in `v1.2`, looks like a suffix.
-        return target.casefold() in self.paths or PurePosixPath(target).name.casefold() in self.stems
-
-
-def _has_note_suffix(path: PurePosixPath) -> bool:
-    return path.suffix.lower() in NOTE_SUFFIXES
-
-
-# --- the pictures that notes show ------------------------------------------------------------------------
-
-
-class Pictures(Struct, frozen=True):
-    """The picture files of a folder, by path and by name as notes write them, in lower case."""
-
-    paths: Mapping[str, str] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
-    digest: str = ""
-
-    @classmethod
-    def of(cls, names: Sequence[str]) -> "Pictures":
-        """Collect the pictures among these files; of several with one name, that nearest to the root owns it."""
-        found = sorted((name for name in names if is_picture(name)), key=lambda name: (name.count("/"), name))
-        # Reversed, so that the last one written under a name is the one nearest to the root.
-        owners = {PurePosixPath(name).name.casefold(): name for name in reversed(found)}
-        digest = xxhash.xxh3_64_hexdigest("\n".join(found).encode("utf-8", "replace")) if found else ""
-        return cls({name.casefold(): name for name in reversed(found)}, owners, digest)
-
-    def locate(self, target: str, note: str, *, wiki: bool) -> str:
-        """Return the path of a picture that a note shows; one that is not there keeps the path the note gives."""
-        if _WEB_SCHEME.match(target):
-            return target
-        beside_note = resolve_link(PurePosixPath(note).parent, target)
-        at_root = resolve_link(PurePosixPath(), target)
-        # Wikilinks count from the root of the vault, Markdown links from the note; both are written either way.
-        candidates = (at_root, beside_note) if wiki else (beside_note, at_root)
-        for path in candidates:
-            if path is not None and path.casefold() in self.paths:
-                return self.paths[path.casefold()]
-        return self.names.get(PurePosixPath(target).name.casefold()) or candidates[0] or target
-
-
-def is_picture(target: str) -> bool:
-    """Say whether a file is a picture, by its suffix."""
-    return PurePosixPath(target).suffix.lower() in _PICTURE_SUFFIXES
-
-
-def add_pictures(
-    fields: Mapping[str, Json], references: Sequence[Reference], pictures: Pictures, note: str
-) -> dict[str, Json]:
-    """Return a note's fields with `images`, those of the front matter before those of the text, and `embeds`."""
-    in_front_matter = {key: tuple(_pictures_in(fields.get(key))) for key in _PICTURE_KEYS}
-    described: dict[str, str] = {}
-    for listed in in_front_matter.values():
-        for target, description in listed:
-            described.setdefault(pictures.locate(target, note, wiki=True), description)
-    embedded = [reference for reference in references if reference.embedded]
-    for reference in embedded:
-        if reference.remote or is_picture(reference.target):
-            path = pictures.locate(reference.target, note, wiki=reference.wiki)
-            # The front matter comes first; an embed is often written without a label.
-            described[path] = described.get(path) or _description(reference.label)
-    images: list[Json] = [
-        {"ref": path, "alt": description} if description else path for path, description in described.items()
-    ]
-    others = [
-        reference.target for reference in embedded if not reference.remote and not is_picture(reference.target)
-    ]
-    # A key whose value named no picture, such as the image of a container, stays as it is.
-    kept: dict[str, Json] = {key: value for key, value in fields.items() if not in_front_matter.get(key)}
-    if images:
-        kept["images"] = images
-    if others:
-        kept["embeds"] = list(dict.fromkeys(others))
-    return kept
-
-
-def _pictures_in(value: Json) -> Iterator[tuple[str, str]]:
-    """Iterate over (target, description) of the pictures in a value of front matter.
-
-    A value is a path, an address, a wikilink, a mapping with `ref` and `alt`, or a list of these.
-    """
-    if isinstance(value, list | tuple):
-        for part in value:
-            yield from _pictures_in(part)
-    elif isinstance(value, Mapping):
-        description = str(value.get("alt") or "").strip()
-        yield from ((target, description) for target, _ in _pictures_in(value.get("ref")))
-    elif isinstance(value, str) and value.strip():
-        link = _PICTURE_WIKILINK.fullmatch(value.strip())
-        target, label = (link[1].strip(), link[2] or "") if link else (value.strip(), "")
-        if _WEB_SCHEME.match(target) or is_picture(target):
-            yield target, _description(label)
-
-
-def _description(label: str) -> str:
-    """Return the words of a picture's label, without the widths and sizes that Obsidian writes there."""
-    return " ".join(part for part in map(str.strip, label.split("|")) if part and not _SIZE.fullmatch(part))

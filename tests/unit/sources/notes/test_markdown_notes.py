@@ -42,7 +42,7 @@ def test_front_matter_fills_the_node(tmp_path: Path) -> None:
         "known_from: 2\nimportance: 0.7\nborn: 1999-01-02\nage: 41\n---\nShe waits. #river\n",
     )
     assert (node.key, node.title, node.kind, node.language) == ("v:Note.md", "Mara Venn", "character", "markdown")
-    assert [alias.text for alias in node.aliases] == ["The Ferrywoman", "Mara"]
+    assert [alias.text for alias in node.aliases] == ["The Ferrywoman", "Mara", "Note"]
     assert node.tags == ("crew", "north", "river")
     assert node.summary == "Keeps the ferry."
     assert node.created == datetime(2024, 5, 1, tzinfo=UTC)
@@ -192,7 +192,7 @@ def test_tags_come_from_the_body_but_not_from_code_headings_or_addresses(tmp_pat
     assert note(tmp_path, text).tags == ("one", "two/three", "naïve")
 
 
-def test_a_new_note_changes_every_stamp_because_links_may_now_resolve(tmp_path: Path) -> None:
+def test_a_new_note_changes_the_stamps_of_notes_whose_links_now_mean_it(tmp_path: Path) -> None:
     source = open_source(str(vault(tmp_path, **{"A.md": "[[B]]"})))
     before = dict(source.units())
     assert dict(source.units()) == before
@@ -375,5 +375,5 @@ def test_the_name_of_a_heading_in_braces_is_no_tag(tmp_path: Path) -> None:
 def test_inline_fields_are_fields_and_typed_links(tmp_path: Path) -> None:
     text = "status:: active\n- Owner:: [[Ada Quill]]\nSeen on [due date:: 2026-05-01] by std::string\n`code:: no`"
     unit = read(vault(tmp_path, **{"A.md": f"---\nstatus: done\n---\n{text}", "Ada Quill.md": "x"}), "A.md")
-    assert own_fields(unit.nodes[0]) == {"due_date": "2026-05-01", "owner": "[[Ada Quill]]", "status": "done"}
+    assert own_fields(unit.nodes[0]) == {"due_date": "2026-05-01", "owner": "Ada Quill", "status": "done"}
     assert [(edge.type, edge.evidence) for edge in unit.edges if edge.type == "field"] == [("field", "owner")]
