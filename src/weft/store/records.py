@@ -96,10 +96,9 @@ def list_names(key: str, title: str, aliases: Iterable[str]) -> list[str]:
 
 
 def tag_forms(tag: str) -> set[str]:
-    """Return the tags that find a tag: itself in any case, and those above it: `project` finds `Project/Build`."""
-    folded = tag.casefold()
-    parts = folded.split("/")
-    return {tag, folded, *("/".join(parts[:length]) for length in range(1, len(parts)) if parts[0])}
+    """Return the tags, in small letters, that find a tag: itself, and those above it, as `a` for `A/B`."""
+    parts = tag.casefold().split("/")
+    return {tag.casefold(), *("/".join(parts[:length]) for length in range(1, len(parts)) if parts[0])}
 
 
 def list_facets(kind: str, source: str, tags: Iterable[str], fields: Mapping[str, Json]) -> tuple[str, ...]:
@@ -107,7 +106,9 @@ def list_facets(kind: str, source: str, tags: Iterable[str], fields: Mapping[str
     facets = {f"kind:{kind}"}
     if source:
         facets.add(f"source:{source}")
-    facets.update(f"tag:{form}" for tag in tags for form in tag_forms(tag))
+    for tag in tags:
+        # As written for links between nodes of one tag, in small letters for people who filter by it.
+        facets.update((f"tag:{tag}", *(f"tagged:{form}" for form in tag_forms(tag))))
     for name, value in fields.items():
         text = scalar_text(value)
         if text is not None and len(text) <= MAX_FACET_VALUE_LENGTH:
@@ -121,7 +122,8 @@ def facet_groups(filter: Filter) -> Iterator[list[str]]:
         if values:
             yield [f"{prefix}:{value}" for value in values]
     for tag in filter.tags:
-        yield list(dict.fromkeys((f"tag:{tag}", f"tag:{tag.casefold()}")))
+        # Stores of older versions know tags only as they were written.
+        yield [f"tag:{tag}", f"tagged:{tag.casefold()}"]
     for name, value in filter.where:
         if len(value) <= MAX_FACET_VALUE_LENGTH:
             yield [f"field:{name}={value}"]

@@ -92,6 +92,11 @@ class _Change(Struct, frozen=True):
     def is_needed(self) -> bool:
         return (self.before or "") != self.after
 
+    @property
+    def deletes(self) -> bool:
+        """Return whether the file goes: a plugin that we wrote whole, never a file of settings."""
+        return not self.after and self.file.suffix == ".js"
+
 
 def _change_server(
     client: client_settings.Client, file: Path, entry: client_settings.ServerEntry, remove: bool
@@ -163,16 +168,15 @@ def _apply(change: _Change, dry_run: bool, as_json: bool) -> None:
         lines = unified_diff(before, after, name, name, lineterm="")
         output.write("\n".join(output.printable(line) for line in lines))
     else:
-        done = "Wrote" if change.after else "Deleted"
+        done = "Deleted" if change.deletes else "Wrote"
         output.write(f"{done} {change.file}" + (f"; the old version is in {backup.name}." if backup else "."))
         output.write_note(f"Restart {change.client} to {'stop using' if change.removes else 'use'} it.")
 
 
 def _write(change: _Change) -> Path | None:
-    """Write the changed file, or delete it if nothing of it is left; return the backup, if one was made."""
-    if change.after:
+    """Write the changed file, or delete it; return the backup, if one was made."""
+    if not change.deletes:
         return client_settings.replace_file(change.file, change.after)
-    # Only a plugin that we wrote whole is ever left empty.
     change.file.unlink()
     return None
 
