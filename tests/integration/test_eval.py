@@ -173,6 +173,21 @@ def test_json_has_every_documented_key_and_nothing_is_left_behind(cli: Cli, fold
     assert not Path(".weft").exists()
 
 
+def test_categories_of_questions_have_a_table_of_their_own(cli: Cli, tmp_path: Path) -> None:
+    corpus = [{"id": "d1", "text": "The ferry leaves at nine."}, {"id": "d2", "text": "Ropes are of hemp."}]
+    queries = [
+        {"id": "q1", "text": "When does the ferry leave?", "meta": {"category": "time"}},
+        {"id": "q2", "text": "What are ropes made of?", "meta": {"category": "stuff"}},
+        {"id": "q3", "text": "Are ropes of wool?"},
+    ]
+    qrels = [("q1", "d1", 1), ("q2", "d2", 1), ("q3", "d2", 1)]
+    folder = write_set(tmp_path / "set", corpus, queries, qrels)
+    found = json.loads(cli("eval", folder, "--json").out)["categories"]
+    assert {name: each["queries"] for name, each in found.items()} == {"": 1, "stuff": 1, "time": 1}
+    assert found["time"]["recall@5"] == 1
+    assert "\ntime " in cli("eval", folder).out
+
+
 def test_a_named_store_is_kept_and_used_again(cli: Cli, folder: Path) -> None:
     first = json.loads(cli("eval", folder, "--store", "kept", "--json").out)
     status = json.loads(cli("status", "--store", "kept", "--json").out)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 
@@ -9,6 +10,9 @@ from weft.evaluation.run import Evaluation, PageResult, QuestionResult
 from weft.model import Json
 
 Row = dict[str, Json]
+
+_MIN_CATEGORIES: Final = 2
+"""With fewer, the table by category would repeat the one of the whole set."""
 
 
 class Costs(Struct, frozen=True):
@@ -48,6 +52,7 @@ def summarise(answers: Sequence[QuestionResult], evaluation: Evaluation, costs: 
         "queries": len(answers),
         "gold": sum(len(answered.gold) for answered in answers),
         **{name: round(mean([measured[name] for measured in by_question]), 6) for name in names},
+        **_by_category(answers, by_question),
         # Always reported, and expected to be 0: the budget is a promise.
         "budget_violations": sum(page.tokens > page.budget for page in pages),
         "fill": round(_fill(pages), 6),
@@ -61,6 +66,20 @@ def summarise(answers: Sequence[QuestionResult], evaluation: Evaluation, costs: 
         **_input_problems(evaluation),
         "notes": _shared_notes(answers),
     }
+
+
+def _by_category(answers: Sequence[QuestionResult], by_question: Sequence[Mapping[str, float]]) -> Row:
+    """Return the measures by the category that the set gives its questions, where it tells several apart."""
+    groups: dict[str, list[Mapping[str, float]]] = {}
+    for answered, measured in zip(answers, by_question, strict=True):
+        groups.setdefault(str(answered.question.meta.get("category") or ""), []).append(measured)
+    if len(groups) < _MIN_CATEGORIES:
+        return {}
+    table: dict[str, Json] = {}
+    for category, group in sorted(groups.items()):
+        means: dict[str, Json] = {name: round(mean([each[name] for each in group]), 6) for name in group[0]}
+        table[category] = {"queries": len(group), **means}
+    return {"categories": table}
 
 
 def _shared_notes(answers: Sequence[QuestionResult]) -> list[str]:

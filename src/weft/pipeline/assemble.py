@@ -2,7 +2,7 @@
 
 plan                      plan.py
 query, retrieve           query.py, probes.py, retrieve.py, repository_map.py
-shapes                    shapes.py, shape_phrases.py, by_shape.py, by_symbol.py, by_text.py
+shapes                    shapes.py, shape_phrases.py, by_shape.py, by_symbol.py, by_text.py, by_conversation.py
 walk, bridge              walk.py, bridge.py
 relevance                 relevance.py
 standing                  standing.py, marks.py
@@ -51,6 +51,7 @@ from weft.pipeline.retrieve import (
 )
 from weft.pipeline.score import add_file_parts
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
+from weft.pipeline.shape_phrases import OF_CONVERSATIONS
 from weft.pipeline.shapes import (
     Shapes,
     Wanted,
@@ -65,7 +66,7 @@ from weft.pipeline.shapes import (
 from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name, section_slot
 from weft.pipeline.standing import find_standing, leave_out_stated, mark_candidates
 from weft.pipeline.walk import group_by_lens, walk_graph
-from weft.ports import TokenCounter
+from weft.ports import Snapshot, TokenCounter
 from weft.profiles.types import Profile
 from weft.render import ItemStyle, bold_labels, open_format
 from weft.tokens import DEFAULT_ENCODING
@@ -179,13 +180,14 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     request, snapshot, fusion = plan.request, reading.snapshot, plan.profile.fusion
 
     starts, missing = find_starts(request.start, snapshot, plan.profile.probes[0].name)
-    # A start without a question is asked about by its title.
-    question = request.question or " ".join(start.node.title for start in starts)
-    query = narrow(understand(question, snapshot, reading.embedder, request.history), request.filter, snapshot)
-
     # A caller who brings candidates has asked already.
     has_shapes = plan.weighs("shape") and request.candidates is None
     shapes = read_shapes(request.question) if has_shapes else Shapes()
+    # A start without a question is asked about by its title.
+    question = request.question or " ".join(start.node.title for start in starts)
+    if not shapes.asked.isdisjoint(OF_CONVERSATIONS):
+        question = _find_topic(question, snapshot)
+    query = narrow(understand(question, snapshot, reading.embedder, request.history), request.filter, snapshot)
     without = kinds_to_leave_out(request.filter) if has_shapes else ()
     gauge = Gauge.of(query, evidence_of(query, reading.embedder))
     found = ask_probes(plan, query, reading, gauge.relevance, without)
@@ -261,6 +263,14 @@ def _unite_topics(plan: Plan, by_topic: Sequence[Gathered], reading: Reading) ->
         notes=tuple(dict.fromkeys([*unmatched, *notes])),
         relevance=max(gathered.relevance for gathered in by_topic),
     )
+
+
+def _find_topic(question: str, snapshot: Snapshot) -> str:
+    """Return what a question for an order, a number or a summary is about, where that asks for conversations."""
+    # Only questions of these shapes pay for loading this.
+    from weft.pipeline.by_conversation import holds_turns, read_topic
+
+    return read_topic(question) or question if holds_turns(snapshot) else question
 
 
 def _find_wanted(

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Filter, Node
+from weft.pipeline.by_conversation import find_turns, holds_turns, read_topic
 from weft.pipeline.by_symbol import (
     find_definitions,
     find_places,
@@ -26,7 +27,7 @@ from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.score import is_sample
-from weft.pipeline.shape_phrases import Shape
+from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
 from weft.pipeline.shapes import CODE_KINDS, COMMIT, TEST_TAG, Shapes, Span, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
@@ -41,6 +42,11 @@ _MAX_TOUCHING: Final = 4_000
 """Links of a file or a definition among which the newest commits are sought."""
 _MAX_CALLERS_OF_DEFINITION: Final = 3
 _MAX_TESTS: Final = 12
+_TURN_VALUES: Final = {Shape.ORDER: 0.45, Shape.COUNT: 0.45, Shape.SUMMARY: 0.3}
+"""How much every turn is wanted where the course of conversations is asked for; the topic orders them. Where all
+mentions count, the beginning of the last one comes before the code in the first; a summary has two sides."""
+_WHOLE_VALUE: Final = 1.0
+"""The same where the question has no topic."""
 _MAX_SCANNED_COMMITS: Final = 50_000
 """Commits that are compared with the beginning of a hash; a store keeps no more of one repository."""
 _SCAN_BATCH: Final = 2_000
@@ -302,6 +308,19 @@ def _find_ending(subject: Subject) -> Iterator[Wanted]:
         yield Wanted(row, Shape.ENDING, 0.7**rank, part)
 
 
+# --- conversations -----------------------------------------------------------------------------------------
+
+
+def _find_course(shape: Shape, subject: Subject) -> Iterator[Wanted]:
+    """Yield all that the person said, if the store holds conversations."""
+    if not holds_turns(subject.reading.snapshot):
+        return
+    # "Summarise our conversations" is about all of them.
+    value = _TURN_VALUES[shape] if read_topic(subject.plan.request.question) else _WHOLE_VALUE
+    for row, part in find_turns(subject.plan, subject.query, subject.reading):
+        yield Wanted(row, shape, value, part, alone=False)
+
+
 _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.HISTORY: _find_history,
     Shape.RECENT: _find_recent,
@@ -318,4 +337,5 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.AUTOMATION: _find_automation,
     Shape.OPENING: _find_opening,
     Shape.ENDING: _find_ending,
+    **{shape: partial(_find_course, shape) for shape in sorted(OF_CONVERSATIONS)},
 }

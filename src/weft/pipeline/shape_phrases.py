@@ -5,6 +5,7 @@ The notation is small: a blank is any white space, `..` stands for up to five wo
 is.
 """
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
@@ -29,6 +30,17 @@ class Shape(StrEnum):
     FLOW = "flow"
     PLACE = "place"
     COMMIT = "commit"
+    ORDER = "order"
+    SUMMARY = "summary"
+    COUNT = "count"
+
+
+class Speaker(StrEnum):
+    """The side of a conversation with an assistant whose words a question asks for."""
+
+    PERSON = "user"
+    ASSISTANT = "assistant"
+    ANYONE = ""
 
 
 WORDS: Final[Mapping[str, str]] = {
@@ -221,6 +233,28 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "(which|what) (functions?|methods?|steps?) .. (run|runs|called|involved|executed|does|happen)",
         "what does <name> call|from .. (until|till|all the way to)",
     ),
+    # What was said in conversations, one after the other.
+    Shape.ORDER: (
+        "(order|sequence) (in which|that|of) .. (i|we|my|our|events?|topics?)",
+        "(in )?(which|what) order (did|have|had|were|was)|chronolog(y|ical|ically)|timeline|what happened",
+        "(what|which) .. (came|happened|came up|did (i|we) \\w+) (first|last|next|before|after)",
+        "(walk|take|run|lead) (me |us )?through (how|the (order|sequence|timeline|evolution|progress|course))",
+    ),
+    # What was said about something, in short.
+    Shape.SUMMARY: (
+        "summary|summari[sz](e|es|ed|ing)|recap|sum up|wrap( )?up",
+        "what (have|did|had) (i|we|you) .. (discuss(ed)?|cover(ed)?|talk(ed)?|go over|gone over|agreed?|decided?"
+        "|learn(ed)?|work(ed)? on)",
+        "how (has|have|did|does|do) (my|our|the) .. (progress|progressed|develop|developed|evolve|evolved|improve"
+        "|improved|changed?)",
+    ),
+    # All that was said about something, to be counted or added up.
+    Shape.COUNT: (
+        "how (many|much|often)|(total|overall|combined) (number|count|amount|of)|in total|altogether"
+        "|number of (times|different)",
+        "(list|name|what are) (all|every|each)( of)? (the|my|our) .. (i|we)( have|'ve)? \\w+(ed|t|d)?",
+        "(which|what) (different|distinct|other)",
+    ),
 }
 
 HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
@@ -252,6 +286,19 @@ HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
             "happens|goes on|takes place|trace|through|step|cycle|order|flow|path|chain|sequence"
             "|series|functions|methods|call|until|till|way|travel|routed|from|is done|runs|between",
         ),
+        (Shape.ORDER, "order|sequence|chronolog|time|came|happened|first|last|next|before|after|through"),
+        (Shape.SUMMARY, "summ|recap|sum up|wrap|what|how"),
+        (Shape.COUNT, "how|total|altogether|number|all|every|each|different|distinct|other|combined|overall"),
     )
 }
 """Letters of which a question must hold some before the phrases of a shape are tried, which takes far longer."""
+
+ASSISTANT_SAID: Final = re.compile(
+    r"\b(?:did|had|have) you\b|\byou(?:'ve| have| had)? (?:\w+ly )?(?:said|told|recommended|suggested|advised"
+    r"|proposed|explained|mentioned|gave|wrote|offered|answered|listed|described|provided|showed|pointed)\b"
+    r"|\byour (?:\w+ )?(?:advice|recommendations?|suggestions?|answers?|explanations?|proposals?|replies|reply)\b",
+    re.IGNORECASE,
+)
+OF_CONVERSATIONS: Final = frozenset({Shape.ORDER, Shape.SUMMARY, Shape.COUNT})
+"""Shapes that ask for the course of conversations, or for all that was said about something."""
+FIRST_PERSON: Final = re.compile(r"\b(?:I|I'm|I've|my|me|mine|we|our|us)\b")

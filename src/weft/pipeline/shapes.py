@@ -17,7 +17,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Filter
-from weft.pipeline.shape_phrases import HINTS, PHRASES, WORDS, Shape
+from weft.pipeline.shape_phrases import (
+    ASSISTANT_SAID,
+    FIRST_PERSON,
+    HINTS,
+    PHRASES,
+    WORDS,
+    Shape,
+    Speaker,
+)
 from weft.ports import NodeRow
 from weft.text import looks_like_code
 
@@ -94,6 +102,15 @@ _ABOUT_NAMES: Final = frozenset({Shape.DEFINITION, Shape.CALLERS})
 
 Span = tuple[int, int]
 
+
+_ANSWER_FACTORS: Final[Mapping[Speaker, float]] = {
+    Speaker.PERSON: 0.4,
+    Speaker.ASSISTANT: 1.0,
+    Speaker.ANYONE: 0.7,
+}
+"""The factor for what an assistant wrote, by whose words are asked for. People mostly look for what they said
+themselves; answers are ten times as long, and full of the words of any question."""
+
 DEFINITION_KINDS: Final = ("class", "function", "interface", "method", "type")
 CODE_KINDS: Final = (*DEFINITION_KINDS, "file", "module")
 _LISTS: Final = frozenset({Shape.CALLERS, Shape.RECENT, Shape.COMMIT, Shape.PLACE, Shape.TRACEBACK})
@@ -142,6 +159,7 @@ class Shapes(Struct, frozen=True):
     hashes: tuple[str, ...] = ()
     quotations: tuple[str, ...] = ()
     chapters: tuple[int, ...] = ()
+    speaker: Speaker = Speaker.ANYONE
 
 
 def read_shapes(question: str) -> Shapes:
@@ -168,7 +186,15 @@ def read_shapes(question: str) -> Shapes:
     asked |= {shape for shape, found in present.items() if found}
     chapters = tuple(filter(None, (parse_number(match[1]) for match in _CHAPTER.finditer(prose))))
     files = tuple(dict.fromkeys(_FILE.findall(prose)))[:_MAX_NAMES]
-    return Shapes(frozenset(asked), names, files, frames, places, hashes, quotations, chapters)
+    speaker = _read_speaker(prose)
+    return Shapes(frozenset(asked), names, files, frames, places, hashes, quotations, chapters, speaker)
+
+
+def _read_speaker(prose: str) -> Speaker:
+    """Return whose words a question asks for: "what did you suggest", "which bugs did I mention"."""
+    if ASSISTANT_SAID.search(prose):
+        return Speaker.ASSISTANT
+    return Speaker.PERSON if FIRST_PERSON.search(prose) else Speaker.ANYONE
 
 
 def _holds_phrase(shape: Shape, prose: str) -> bool:
@@ -371,6 +397,8 @@ def weigh_by_shape(
     wants_history = asks_history(shapes)
     asks_changes = bool(shapes.asked & {Shape.HISTORY, Shape.RELEASES})
     asks_tests = Shape.TESTS in shapes.asked
+    # A summary tells what both sides said.
+    answer_factor = 1.0 if Shape.SUMMARY in shapes.asked else _ANSWER_FACTORS[shapes.speaker]
 
     def weigh(candidate: Candidate) -> Candidate:
         node = candidate.node
@@ -381,6 +409,8 @@ def weigh_by_shape(
         elif asks_changes and _CHANGE_LOG.search(node.origin.file or ""):
             raised = {"shape": _CHANGE_LOG_VALUE, f"shape_{Shape.RELEASES}": _CHANGE_LOG_VALUE}
             candidate = _with_parts(candidate, raised)
+        elif node.fields.get("role") == Speaker.ASSISTANT:
+            candidate = _with_parts(candidate, {"shape_factor": answer_factor})
         each = wanted.get(node.id)
         return candidate if each is None else _apply(each, candidate)
 

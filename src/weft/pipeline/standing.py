@@ -41,6 +41,9 @@ _MIN_RELEVANCE: Final = 0.5
 """The relevance, beside that of the best rule, below which other forms than orders are left out."""
 _MIN_SHARED_TERMS: Final = 2
 """Terms of the question that such a rule must hold: one word is shared by chance."""
+_SCORE_SHARE: Final = 0.3
+"""The score of a rule as a share of its relevance and prior, so that it can be compared with what was found: a
+rule that fits a question as well as a find does ranks behind that."""
 _ABOUT_PERSON: Final = re.compile(
     r"\b(?:did|have|had) I (?:ever )?(?:mention|mentioned|say|said|tell|told|state|stated|describe|described)\b"
     r"|\b(?:who|where|what|which)\b[^?]{0,40}\b(?:am|do|did|was) I\b|\bwhat(?:['’]s| is| are"
@@ -100,7 +103,7 @@ def find_standing(plan: Plan, gathered: Gathered, reading: Reading) -> StandingR
     stated = [
         Candidate(
             node=_with_day(row.node),
-            score=relevance.get(id, 0.0) + _prior(row.node, asks_person),
+            score=_SCORE_SHARE * (relevance.get(id, 0.0) + _prior(row.node, asks_person)),
             parts={"relevance": relevance.get(id, 0.0)},
             probe="standing",
             root=row.node.key,
@@ -202,7 +205,7 @@ def _keep_current(rules: Iterable[Candidate]) -> tuple[list[Candidate], dict[Nod
         older = current.get(key)
         current[key] = rule if older is None else _replace_rule(older, rule)
         if older is not None and current[key].node.fields.get("was") == older.node.fields.get("value"):
-            replaced[(older.node.tenant, older.node.key.rpartition("/rule-")[0])] = _describe_newer(rule.node)
+            replaced[(older.node.tenant, older.node.key.partition("/rule-")[0])] = _describe_newer(rule.node)
     return [*free, *current.values()], replaced
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Problem
+from weft.sources.chat.logs import USER, split_speaker
 from weft.sources.files import MAX_TEXT_CHARACTERS, SourceSettings, clean
 from weft.sources.values import (
     UnusableValue,
@@ -20,6 +21,7 @@ from weft.sources.values import (
     to_text,
     to_time,
 )
+from weft.text.statements import describe_rule
 
 Record = Mapping[str, object]
 Value = TypeVar("Value")
@@ -177,8 +179,16 @@ def _add_node(reader: RecordReader, settings: SourceSettings, parsed: ParsedReco
     if len(text) > MAX_TEXT_CHARACTERS:
         reader.skip(f"The text of {key!r} has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept.")
         return
-    node = _make_node(reader, settings, key, text, fields)
+    node = _make_node(reader, settings, key, text, {**_describe_turn(text), **fields})
     parsed.nodes.append(RecordNode(node, tuple(_edges_in_record(reader, settings, node)), reader.where))
+
+
+def _describe_turn(text: str) -> dict[str, Json]:
+    """Return the fields of a turn of a conversation: who speaks, and the form of a rule if it is nothing else."""
+    role, words = split_speaker(text)
+    if not role:
+        return {}
+    return {"role": role, **(describe_rule(words) if role == USER else {})}
 
 
 def _make_node(

@@ -169,6 +169,8 @@ _NEXT_SUBJECT: Final = re.compile(r",\s+(?:and|but|so) (?:now )?(?:I|we|my|can|c
 _LEADING_JOINT: Final = re.compile(r"^\W*(?:(?:and|but|so|because|since|or)\b[\s,]*)+", re.IGNORECASE)
 _REASONED: Final = re.compile(r"\b(?:so|therefore|hence|that['’]s why|which is why)[,\s]+$", re.IGNORECASE)
 _MIN_STATED_CHARACTERS: Final = 8
+_RULE_SHARE: Final = 0.7
+"""The share of a text that a statement must have for the text to be nothing else."""
 _CLAUSE_START: Final = re.compile(r"[,;:–—]\s+|\s(?:so|and|but|because|since)\s")
 _OF_THE_MOMENT: Final = (Form.CONSTRAINT, Form.UPDATE)
 """Forms that count only where a conversation is read: what was asked to be remembered lasts or is a fact."""
@@ -239,6 +241,16 @@ def describe(text: str, form: Form | None) -> dict[str, Json]:
         fields |= {"address": address.key, "subject": address.subject, "attribute": address.attribute}
         fields["value"] = address.value
     return fields
+
+
+def describe_rule(text: str) -> dict[str, Json]:
+    """Return the fields of a text that states one lasting thing and hardly anything else; none for any other."""
+    if len(text) > _MAX_CHARACTERS:
+        return {}
+    found = [statement for statement in find_statements(text) if statement.form is not Form.DECISION]
+    if len(found) != 1 or len(found[0].text) < _RULE_SHARE * len(text):
+        return {}
+    return describe(found[0].text, found[0].form)
 
 
 def _read_sentence(sentence: str) -> Statement | None:

@@ -163,6 +163,26 @@ ASKED: dict[Shape, tuple[str, ...]] = {
         "take me through indexing",
         "which functions are involved when a file is saved",
     ),
+    Shape.ORDER: (
+        "In which order did we talk about the shed?",
+        "list the order in which I brought up my plans",
+        "give me a timeline of the move",
+        "What happened with the landlord?",
+        "which exam did I take first?",
+        "walk me through how my essay grew",
+    ),
+    Shape.SUMMARY: (
+        "Can you summarize my progress?",
+        "a short recap of our sessions, please",
+        "What have we agreed on so far?",
+        "how has my resume developed over time?",
+    ),
+    Shape.COUNT: (
+        "How many roses did I plant?",
+        "how much have I spent in total",
+        "list all the books I mentioned",
+        "Which different tools did we try?",
+    ),
 }
 
 NOT_ASKED: tuple[tuple[Shape, str], ...] = (
@@ -193,6 +213,10 @@ NOT_ASKED: tuple[tuple[Shape, str], ...] = (
     (Shape.ENDING, "how do I reach the end of the queue?"),
     (Shape.ENDING, "at which endpoint does the server listen"),
     (Shape.FLOW, "what is a workflow?"),
+    (Shape.ORDER, "how do I order a list of dictionaries?"),
+    (Shape.ORDER, "what happens when I click on save"),
+    (Shape.SUMMARY, "what is a SummaryWriter for"),
+    (Shape.COUNT, "how do I count rows?"),
 )
 
 

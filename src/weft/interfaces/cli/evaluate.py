@@ -273,10 +273,23 @@ def _write_result(result: Mapping[str, Any], as_json: bool) -> None:
             ("peak_mb", "unknown" if peak is None else f"{peak:,.0f}"),
         ],
     )
+    if "categories" in result:
+        output.write("")
+        _write_categories(result["categories"])
     if "ablations" in result:
         output.write("")
         _write_ablations(result["ablations"])
     _write_problems(result)
+
+
+def _write_categories(categories: Mapping[str, Mapping[str, float]]) -> None:
+    """Print a row for each category of questions: how many there are, and their measures in percent."""
+    measures = [name for name in next(iter(categories.values())) if name != "queries"]
+    rows = [
+        (name or "without", f"{means['queries']:,}", *(f"{100 * means[measure]:.1f}" for measure in measures))
+        for name, means in categories.items()
+    ]
+    output.write_table(("category", "queries", *measures), rows)
 
 
 def _write_ablations(ablations: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:

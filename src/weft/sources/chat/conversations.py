@@ -23,7 +23,7 @@ from weft.sources.files import (
 from weft.sources.walk_files import File
 from weft.text import split_sentences
 from weft.text.redact import Redacted, redact
-from weft.text.statements import Form, describe, find_statements
+from weft.text.statements import Form, describe, describe_rule, find_statements
 
 RULE: Final = "rule"
 """The kind of nodes that hold a standing rule which somebody stated in a conversation."""
@@ -42,6 +42,8 @@ _MAX_PROBLEMS: Final = 20
 """Problems reported of one file; the rest is counted, for a damaged log may have thousands."""
 _MAX_DECISION_CHARACTERS: Final = 600
 """A longer sentence is pasted text or a table, not a decision."""
+_READER_VERSION: Final = "2"
+"""Part of the stamp of a file; to be changed whenever the same file would give other nodes."""
 _LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson"})
 _LOG_MARK: Final = re.compile(rb'"(?:parentUuid|leafUuid)"\s*:|"sessionId"\s*:\s*"[^"]+"')
 _ROLE_AND_CONTENT: Final = re.compile(
@@ -79,12 +81,12 @@ class Conversations:
         """List the (name, stamp) of every file."""
         self._files = {file.name: file for file in files}
         for file in files:
-            yield file.name, file_stamp(file.path)
+            yield file.name, _stamp(file)
 
     def read(self, unit: str) -> Unit:
         """Read the sessions of one file with their messages and decisions."""
         file = self._files[unit]
-        stamp = file_stamp(file.path)
+        stamp = _stamp(file)
         problems: list[Problem] = []
         if file.path.suffix.lower() in _LINE_SUFFIXES:
             sessions = read_json_lines(_read_records(file, problems))
@@ -99,6 +101,10 @@ class Conversations:
         nodes = {node.key: node for session_nodes, _ in read for node in session_nodes}
         edges = tuple(edge for _, session_edges in read for edge in session_edges)
         return Unit(unit, stamp, tuple(nodes.values()), edges, _limit_problems(problems, unit))
+
+
+def _stamp(file: File) -> str:
+    return f"{file_stamp(file.path)}-{_READER_VERSION}"
 
 
 def looks_like_conversations(beginning: bytes, suffix: str) -> bool:
@@ -184,7 +190,14 @@ def _session_nodes(
         # Turns alternate, so the turn before an assistant's is the question that it answers.
         if number > 1 and turn.role != USER:
             edges.append(Edge(message.key, f"{key}@{number - 1}", "answers", tenant=settings.tenant))
-        stated = [*_find_decisions(message), *(_find_rules(message) if turn.role == USER else ())]
+        rule = describe_rule(message.text) if turn.role == USER else {}
+        if rule:
+            # A message that is nothing but a rule is the rule: a node of its own would say it twice.
+            message = replace(message, fields={**message.fields, **rule})
+        stated = [
+            *_find_decisions(message),
+            *(_find_rules(message) if turn.role == USER and not rule else ()),
+        ]
         edges += [Edge(message.key, part.key, "contains", tenant=settings.tenant) for part in stated]
         nodes += [message, *stated]
     return (nodes, edges) if turns else ([], [])

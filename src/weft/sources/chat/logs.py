@@ -26,6 +26,8 @@ _ROLES: Final[Mapping[str, str]] = {
     "bot": ASSISTANT,
 }
 """The speaker by the role that logs write; other roles (tools, functions, system prompts) are left out."""
+_SPOKEN: Final = re.compile(r"(user|human|assistant|ai)\s*:\s", re.IGNORECASE)
+"""The beginning of a text that was written down with its speaker."""
 _CLIENT_MARKUP: Final = re.compile(
     r"<(system-reminder|local-command-[a-z]+|command-[a-z]+|bash-[a-z]+|ide_[a-z_]+|task-notification|user-memory-input)>"
     r".*?</\1>|\[Request interrupted by user[^\]]*\]",
@@ -72,6 +74,12 @@ class Session(Struct):
             self.turns[-1] = Turn(role, f"{before.text}\n\n{cleaned}", before.time)
         else:
             self.turns.append(Turn(role, cleaned, time))
+
+
+def split_speaker(text: str) -> tuple[str, str]:
+    """Return the speaker and the words of a turn that was written down as one text; no speaker for any other."""
+    match = _SPOKEN.match(text)
+    return (_ROLES[match[1].lower()], text[match.end() :].strip()) if match else ("", text)
 
 
 def read_json_lines(lines: Iterable[Mapping[str, Any]]) -> list[Session]:
