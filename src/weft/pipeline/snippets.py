@@ -8,6 +8,8 @@ stored count: only headings are printed to be counted.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -41,6 +43,8 @@ _SHORT_PART_CHARACTERS: Final = 800
 _PART_STEP: Final = 0.02
 """The amount by which each further snippet of a long part counts less than the one before it."""
 _SCORE_DECIMALS: Final = 6
+_MAX_WIDENED: Final = 30
+"""Candidates, best first, of which the passages beside those found are read too; more only cost time."""
 
 _MAX_COMPLETED_TOKENS: Final = 500
 """A longer text is never completed."""
@@ -163,17 +167,25 @@ def _stays_together(text_tokens: int | None, window: tuple[int, int] | None) -> 
 
 
 def _choose_passages(candidates: Sequence[Candidate], snapshot: Snapshot) -> tuple[list[PassageRow], list[int]]:
-    """Return the passages to print of, in the order of their candidates and texts, and the candidate of each."""
+    """Return the passages to print of, in the order of their candidates and texts, and the candidate of each.
+
+    These are the passages that were found and, of the best candidates, those right before and behind them: a
+    question is often answered beside the words that it shares with a text.
+    """
     index_of = {candidate.node.id: index for index, candidate in enumerate(candidates)}
     rows: list[PassageRow] = []
     owners: list[int] = []
-    for row in snapshot.passages_of_nodes([candidate.node.id for candidate in candidates if candidate.node.id]):
-        index = index_of[row.node_id]
+    stored = snapshot.passages_of_nodes([candidate.node.id for candidate in candidates if candidate.node.id])
+    for node_id, group in groupby(stored, key=attrgetter("node_id")):
+        index = index_of[node_id]
+        own = [row for row in group if row.passage.end > row.passage.start]
         spans = candidates[index].spans
-        start, end = row.passage.start, row.passage.end
-        if end > start and (not spans or any(low < end and start < high for low, high in spans)):
-            rows.append(row)
-            owners.append(index)
+        if spans and len(own) > 1:
+            found = [any(low < row.passage.end and row.passage.start < high for low, high in spans) for row in own]
+            reach = 1 if index < _MAX_WIDENED else 0
+            own = [row for at, row in enumerate(own) if any(found[max(at - reach, 0) : at + reach + 1])]
+        rows += own
+        owners += [index] * len(own)
     return rows, owners
 
 

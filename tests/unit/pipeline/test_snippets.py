@@ -87,3 +87,17 @@ def test_where_no_snippet_fits_names_are_listed(weft: Weft) -> None:
     context = weft.context(QUESTION, max_tokens=40)
     assert context.tokens <= 40
     assert "Minutes" in context.text or "Stores" in context.text
+
+
+def test_the_passage_beside_the_one_found_is_read_too(tmp_path: Path) -> None:
+    # A passage has some two hundred words, and six of a text are found at most: twelve others have words of it.
+    asked = "The harbour lamp burns whale oil in every winter month, says the keeper of the stores."
+    other = "Of the lamp and its oil the committee spoke again at length, and put the matter off until the spring."
+    others = "\n\n".join([*[FILLER] * 9, other] * 12)
+    answer = "It takes nine barrels, which the cooper brings up the stair."
+    found = "\n\n".join([asked, asked, *[FILLER] * 9])
+    beside = "\n\n".join([answer, *[FILLER] * 40])
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.put([Node("n:minutes", "note", title="Minutes", text=f"{others}\n\n{found}\n\n{beside}")])
+        page = weft.context("How much whale oil does the harbour lamp burn in winter?", max_tokens=100_000).text
+    assert "nine barrels" in page
