@@ -1,6 +1,8 @@
 """From spawn to exit: a hook for each of many prompts, on a store of 100 000 nodes, as Claude Code starts it.
 
-python -m bench.hooks [--store bench/worlds/100000/store-static] [--prompts 200] [--each-session 10]
+python -m bench.hooks [--store bench/worlds/100000/store-static] [--prompts 200] [--each-session 10] [--served]
+
+With `--served`, an MCP server of the same store runs meanwhile, which the hooks ask.
 """
 
 import argparse
@@ -11,17 +13,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.measures import percentile
-from weft import Weft
+from weft import Weft, config
+from weft.interfaces.hooks.local_socket import socket_prefix
 from weft.tokens import counter_for
 
 HERE = Path(__file__).parent
 WORLD = HERE / "worlds" / "100000"
-LIMIT = 0.4
+LIMIT = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,18 @@ def bare() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@contextmanager
+def serving(store: Path) -> Iterator[None]:
+    """Run an MCP server of the store for the block, from when it answers hooks."""
+    folder = config.runtime_folder()
+    command = [sys.executable, "-m", "weft", "mcp", "--store", str(store)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        while not list(folder.glob(f"{socket_prefix(store)}*")):
+            time.sleep(0.1)
+        yield
+        server.terminate()
+
+
 def with_material(prompts: Sequence[str], store: Path) -> set[str]:
     """Return the prompts that some text of the store shares a word with."""
     with Weft.open(store, create=False) as weft:
@@ -103,18 +119,20 @@ def main() -> None:
     parser.add_argument("--store", type=Path, default=WORLD / "store-static")
     parser.add_argument("--questions", type=Path, default=WORLD / "questions.json")
     parser.add_argument("--prompts", type=int, default=200)
+    parser.add_argument("--served", action="store_true", help="with an MCP server of the same store")
     parser.add_argument("--each-session", type=int, default=10, help="prompts in one session")
     given, options = parser.parse_known_args()
     prompts = json.loads(given.questions.read_text("utf-8"))[: given.prompts]
     with tempfile.TemporaryDirectory() as folder:
         store = Path(shutil.copytree(given.store, Path(folder) / ".weft"))
         material = with_material(prompts, store)
-        ask(prompts[0], "first", store, options)  # fills the disk cache
         asked, beside = [], []
-        for at, prompt in enumerate(prompts):
-            asked.append(ask(prompt, f"s{at // given.each_session}", store, options))
-            if at % given.each_session == 0:
-                beside.append(bare())
+        with serving(store) if given.served else nullcontext():
+            ask(prompts[0], "first", store, options)  # fills the disk cache, and opens the store of a server
+            for at, prompt in enumerate(prompts):
+                asked.append(ask(prompt, f"s{at // given.each_session}", store, options))
+                if at % given.each_session == 0:
+                    beside.append(bare())
     report(asked, material, beside)
 
 

@@ -95,6 +95,25 @@ def find_store(given: str | Path | None, around: Environment) -> Path:
     )
 
 
+def find_store_near(given: str | None) -> Path | None:
+    """Return the folder of the store that is named, or nearest above the working folder; None where there is none.
+
+    Unlike `find_store` it does not look for the user's own, which takes longer than a hook has.
+    """
+    named = given or os.environ.get("WEFT_STORE", "")
+    if named.startswith(_SERVERS):
+        return server_folder(named, read_environment())
+    if named:
+        return Path(named).expanduser()
+    return next((folder for folder in _stores_above(Path.cwd()) if _is_folder(folder)), None)
+
+
+def runtime_folder() -> Path:
+    """Return the folder for sockets of this user's programs; whoever uses it checks whose it is."""
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    return Path(given) / "weft" if given else Path(f"/tmp/weft-{os.getuid()}")
+
+
 def server_url(given: str | Path | None, around: Environment) -> str:
     """Return the URL of the server that holds the store, or nothing when the store is in a folder."""
     named = str(given) if given is not None else around.store

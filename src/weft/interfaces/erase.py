@@ -18,6 +18,8 @@ from msgspec import Struct
 from weft.api import Weft
 from weft.errors import InvalidInput, StoreError
 from weft.history.contexts import FILE_NAME as CONTEXTS_FILE
+from weft.history.usage import FILE_NAME as USAGE_FILE
+from weft.history.usage import UsageLog
 from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete
 from weft.memory.audit import forget_undo
@@ -25,8 +27,6 @@ from weft.memory.exchange import note_forgotten, read_forgotten
 from weft.memory.experience_nodes import experience_from_node
 from weft.memory.memories import memory_from_node
 from weft.memory.memory_store import find_node
-from weft.memory.usage import FILE_NAME as USAGE_FILE
-from weft.memory.usage import UsageLog
 from weft.memory.vocabulary import AXES, EXPERIENCE, MEMORY, VALUE
 from weft.model import Edge, EdgeSet, Node, View
 from weft.ports import Changes

@@ -1,10 +1,11 @@
 """The learning memory of coding agents: memories, experiences, and the values that emerge from them.
 
 Each is a frozen record (memories, experiences, values), is kept as nodes, and is written and found by its `_store`
-module. `judge` finds repetitions and contradictions among memories, and `usage` counts how often they were used.
+module. `judge` finds repetitions and contradictions among memories.
 """
 
 # The `_store` modules are not imported here: they load indexing, which readers do not need.
+from weft.history.usage import HookCounts, MemoryUsage, UsageLog
 from weft.memory.experience_nodes import experience_from_node, experience_nodes
 from weft.memory.experiences import (
     AlreadyResolved,
@@ -28,7 +29,6 @@ from weft.memory.memories import (
     merge_memories,
     new_memory,
 )
-from weft.memory.usage import HookCounts, MemoryUsage, UsageLog
 from weft.memory.values import Value, find_values, value_from_node, value_node
 from weft.memory.vocabulary import (
     AXES,

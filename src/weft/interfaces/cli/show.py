@@ -7,11 +7,11 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput
+from weft.history.usage import UsageLog
 from weft.interfaces.ask import finish_reading
 from weft.interfaces.cli import AsJson, AsOf, StoreFolder, Tenants, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean, read_tenants
-from weft.memory.usage import UsageLog
 from weft.model import Node, View
 
 if TYPE_CHECKING:

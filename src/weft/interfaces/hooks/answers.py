@@ -1,6 +1,5 @@
 """The texts that the model reads at each event: a status, a page about a prompt, or a warning after a failure."""
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -86,8 +85,6 @@ class HookCall(Struct, frozen=True):
 def make_text(event: Event, settings: Settings) -> str:
     """Return what the model is to read at this event; empty if there is nothing to say."""
     config.limit_library_threads()
-    # The client may have started the hook in another folder than that of its session.
-    os.chdir(event.folder or ".")
     # It is not closed: the process just ends (see entry.py). For a prompt, changed files are read again first.
     weft = config.open_weft(settings.store, read_only=event.run is None and not event.prompt)
     return answer_event(weft, event, settings)
@@ -155,6 +152,10 @@ def _learned_filter(kind: str) -> Filter:
 
 
 def _describe_open_experiences(call: HookCall) -> list[str]:
+    with call.weft.store.snapshot(View(call.tenants)) as snapshot:
+        # What follows takes longer to load than the rest to answer.
+        if not len(snapshot.matching_ids(_learned_filter("experience"))):
+            return []
     from weft.memory import OPEN
     from weft.memory.experience_store import list_experiences
 
@@ -236,7 +237,7 @@ def _make_page_for_prompt(call: HookCall) -> str:
     spent = counter_for(BOUND_ENCODING)[0].count(told) if told else 0
     text, given = ("", 0) if wants_nothing(call.event.prompt) else _answer_prompt(call, spent)
     text = "\n\n".join(part for part in (told, text) if part)
-    from weft.memory import HookCounts, UsageLog
+    from weft.history.usage import HookCounts, UsageLog
 
     # Like uses of memories: a count that cannot be stored costs nothing but itself.
     with suppress(StoreError):
@@ -325,7 +326,7 @@ def _make_context(
     )
     memories = [(source.tenant, source.key) for source in context.sources if source.kind == "memory"]
     if memories:
-        from weft.memory import UsageLog
+        from weft.history.usage import UsageLog
 
         # The usage counts change no page, so a failure to store them must not cost this one.
         with suppress(StoreError):

@@ -57,14 +57,23 @@ def _make_answer(arguments: Sequence[str], watchdog: Watchdog) -> bytes:
     """Return the answer as the client reads it; empty after an error, whose traceback only `--debug` prints."""
     debug = "--debug" in arguments
     try:
-        settings = read_settings([word for word in arguments if word != "--debug"])
-        event = read_event(sys.stdin.buffer.read(), settings.client)
+        arguments = [word for word in arguments if word != "--debug"]
+        settings = read_settings(arguments)
+        payload = sys.stdin.buffer.read()
+        event = read_event(payload, settings.client)
         # The deadline starts anew here, because reading the event had one of its own.
         default = _DEADLINE_SECONDS.get(event.name, _TOOL_DEADLINE_SECONDS)
         watchdog.set_deadline(default if settings.deadline is None else settings.deadline)
         if not event.is_relevant:
             return b""
+        # The client may have started the hook in another folder than that of its session.
+        os.chdir(event.folder or ".")
         # Loaded only now: most events are shell commands that need none of it.
+        from weft.interfaces.hooks.local_socket import ASKED_EVENTS, ask_server
+
+        answer = ask_server(settings.store, arguments, payload) if event.name in ASKED_EVENTS else None
+        if answer is not None:
+            return answer
         from weft.interfaces.hooks.answers import make_text
 
         return format_answer(event, make_text(event, settings))

@@ -5,7 +5,6 @@ Claude Code, Codex and our plugin for opencode send events of one shape; those o
 
 import json
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from getopt import getopt
 from typing import Any, Final
@@ -204,6 +203,8 @@ def _from_cursor(sent: Mapping[str, Any]) -> dict[str, Any]:
 def _command(value: Any) -> str:
     """Return the command of a shell tool, which some versions of Codex send as a list of words."""
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        import shlex
+
         is_script = len(value) == 3 and value[1] in ("-c", "-lc")
         return str(value[2]) if is_script else shlex.join(value)
     return value if isinstance(value, str) else ""

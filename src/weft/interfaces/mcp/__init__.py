@@ -82,6 +82,12 @@ class ServedStore:
                 self._stamp = _stamp(folder, config.profile_folders(folder, around))
             return self._weft
 
+    def find_folder(self) -> Path:
+        """Return the folder of the store; raise StoreError where there is none yet."""
+        from weft import config
+
+        return config.find_store(self.settings.store, config.read_environment())
+
     def holds_tana(self) -> bool:
         """Tell whether the store holds notes of Tana; where there is no store yet, it does not."""
         from weft.model import View

@@ -3,6 +3,7 @@
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_HOOKS_AFTER_SECONDS: Final = 0.5
+"""When the server begins to answer hooks: the handshake with its client goes first."""
 META: Final = "weft"
 """The key under which a result's facts travel: many clients show a model either structured content or text, so
 structured content would hide the page."""
@@ -200,7 +203,8 @@ def serve_stdio(settings: Settings) -> None:
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     try:
-        anyio.run(serve)
+        with _answer_hooks(served):
+            anyio.run(serve)
     finally:
         served.close()
 
@@ -216,9 +220,17 @@ def serve_http(settings: Settings, host: str, port: int, announce: Callable[[str
         shown_host = f"[{host}]" if ":" in host else host
         announce(f"http://{shown_host}:{listener.getsockname()[1]}/mcp")
         try:
-            uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
+            with _answer_hooks(served):
+                uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
         finally:
             served.close()
+
+
+def _answer_hooks(served: ServedStore) -> AbstractContextManager[None]:
+    """Return the block in which hooks of the same store are answered by this process."""
+    from weft.interfaces.hooks.service import answer_hooks
+
+    return answer_hooks(served.weft, served.find_folder, _HOOKS_AFTER_SECONDS)
 
 
 def _listen(host: str, port: int) -> socket.socket:

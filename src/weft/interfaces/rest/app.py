@@ -20,6 +20,7 @@ from weft import __version__, config
 from weft.api import Weft
 from weft.errors import InvalidInput, WeftError
 from weft.interfaces.explorer import routes as explorer
+from weft.interfaces.hooks.service import answer_hooks
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.rest import admin, contexts, keys, learning, nodes_and_edges, problems
 from weft.interfaces.rest.access import CurrentCaller, Service
@@ -98,8 +99,10 @@ def _describe_problem() -> dict[str, Any]:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     # Set here, because the limiter belongs to the event loop, which runs only now.
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-    yield
-    app.state.served.close()
+    served: Served = app.state.served
+    with answer_hooks(served.weft, lambda: served.serving.store):
+        yield
+    served.close()
 
 
 @health.get("/healthz")
