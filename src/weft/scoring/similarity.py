@@ -44,6 +44,11 @@ many word pairs they have in common, so this is far below any similarity that co
 _MAX_PAIRS_OF_TEXT: Final = 32
 """Earlier texts that one is worth comparing with: of a thousand log lines all are alike, and comparing all pairs
 would take seconds. The sketches that agree most come first, so that a repetition is among them."""
+_MAX_WHOLE_RUN: Final = 64
+"""Texts that share a band up to which all pairs of them are looked at. More are a list of short lines that are
+nearly the same: each is paired with few others, so that the time grows with their number and not its square."""
+_COMPARED_IN_LONG_RUN: Final = 8
+"""Texts at the beginning of a long run, and as many before each, that it is paired with in every band."""
 _MIN_WORDS_FOR_PAIRS: Final = 16
 """Below this many words single words are compared: one changed word would break too many pairs."""
 
@@ -238,12 +243,33 @@ def _pairs_sharing_a_band(values: "NDArray[np.uint32]") -> "NDArray[np.int64]":
     for band_index, value, first, second in zip(*(column.tolist() for column in equal), strict=True):
         runs.setdefault((band_index, value), [first]).append(second)
     # Rows that agree in one band often agree in others, as the same run.
-    found = chain.from_iterable(combinations(run, 2) for run in set(map(tuple, runs.values())))
-    pairs = np.fromiter(chain.from_iterable(found), dtype=np.int64).reshape(-1, 2)
+    distinct = set(map(tuple, runs.values()))
+    long = [run for run in distinct if len(run) > _MAX_WHOLE_RUN]
+    found = chain.from_iterable(combinations(run, 2) for run in distinct if len(run) <= _MAX_WHOLE_RUN)
+    pairs = [np.fromiter(chain.from_iterable(found), dtype=np.int64).reshape(-1, 2)]
+    pairs += [_pairs_of_long_run(np.array(run, dtype=np.int64)) for run in [*long, *_equal_rows(values, long)]]
+    joined = np.concatenate(pairs)
     size = max(len(values), 1)
     # Not by np.unique, whose first use loads a part of numpy that a hook does not need.
-    codes = np.array(sorted(set((pairs[:, 1] * size + pairs[:, 0]).tolist())), dtype=np.int64)
+    codes = np.sort(joined[:, 1] * size + joined[:, 0])
+    codes = codes[np.concatenate(([True], codes[1:] != codes[:-1]))] if len(codes) else codes
     return np.stack((codes % size, codes // size), axis=1)
+
+
+def _pairs_of_long_run(run: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    """Return the pairs of each row with the first few of its run, and with the few before it."""
+    later = np.arange(1, len(run))[:, None]
+    steps = np.arange(_COMPARED_IN_LONG_RUN)[None, :]
+    earlier = np.concatenate((np.minimum(steps, later - 1), np.maximum(later - 1 - steps, 0)), axis=1)
+    return np.stack((run[earlier].ravel(), np.repeat(run[1:], earlier.shape[1])), axis=1)
+
+
+def _equal_rows(values: "NDArray[np.uint32]", runs: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    """Return the groups of equal rows in the runs: a repetition is found wherever it stands."""
+    groups: dict[bytes, list[int]] = {}
+    for row in sorted({row for run in runs for row in run}):
+        groups.setdefault(values[row].tobytes(), []).append(row)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def similarity(left: str, right: str) -> float:

@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from weft.scoring.bm25 import term_hash
 from weft.scoring.similarity import (
+    _pairs_sharing_a_band,
     cosines,
     dot_products,
     graded_distances,
@@ -135,3 +136,27 @@ def test_a_repetition_is_found_among_hundreds_of_similar_texts():
     assert 250 in compared
     assert len(compared) < 50
     assert pairs == sorted(set(pairs), key=lambda pair: (pair[1], pair[0]))
+
+
+def sketch_lines(lines: list[str]) -> list[bytes]:
+    return [sketch([term_hash(word) for word in line.split()]) for line in lines]
+
+
+def test_a_repetition_is_found_among_a_thousand_lines_that_are_nearly_the_same() -> None:
+    lines = [f"harbour lamp note number {number}" for number in range(1_000)]
+    pairs = set(likely_pairs(sketch_lines([*lines, lines[400], lines[731]])))
+    assert {(400, 1_000), (731, 1_001)} <= pairs
+
+
+def test_pairs_that_are_looked_at_grow_with_the_number_of_like_lines_and_not_its_square() -> None:
+    looked_at = []
+    for number in (1_000, 4_000):
+        rows = sketch_lines([f"harbour lamp note number {line}" for line in range(number)])
+        values = np.frombuffer(b"".join(rows), dtype="<u4").reshape(number, -1)
+        looked_at.append(len(_pairs_sharing_a_band(values)))
+    assert looked_at[1] < 5 * looked_at[0]
+
+
+def test_up_to_sixty_four_like_lines_are_all_paired() -> None:
+    rows = sketch_lines(["the same five words here"] * 33)
+    assert len(list(likely_pairs(rows))) == 33 * 32 // 2
