@@ -131,20 +131,36 @@ class MentionLinker(Struct):
         return {(row.node.tenant, row.node.key): _names(row.node) for row in rows.values()}
 
     def _text_search(self, tenant: str) -> Callable[[Sequence[int]], Sequence[int]]:
-        """Return a search for nodes whose text holds the rarest of some terms: new names in older texts."""
+        """Return a search for nodes whose text holds all of some terms: new names in older texts."""
 
         def nodes_containing(term_hashes: Sequence[int]) -> Sequence[int]:
             with self.store.snapshot(View((tenant,))) as snapshot:
                 frequency = snapshot.statistics(term_hashes).frequency
-                # The rarest term alone gives a small superset of the texts; the scan for the whole name decides.
+                # The rarest term alone gives few texts; only of these the other terms are looked at.
                 rarest = min(term_hashes, key=lambda term: (frequency.get(term, 0), term))
                 if not frequency.get(rarest, 0):
                     return ()
                 limit = max(_MIN_PASSAGES_ASKED, frequency[rarest])
                 found = self.index.lexical(snapshot, [rarest], Filter(), limit)
-                return sorted({row.node_id for row in snapshot.passages(found.passage_ids.tolist())})
+                ids = sorted({row.node_id for row in snapshot.passages(found.passage_ids.tolist())})
+                return _keep_with_terms(snapshot, ids, term_hashes) if len(term_hashes) > 1 else ids
 
         return nodes_containing
+
+
+def _keep_with_terms(snapshot: Snapshot, ids: Sequence[int], term_hashes: Sequence[int]) -> list[int]:
+    """Keep the nodes that have each of the terms in one of their passages."""
+    import numpy as np
+
+    rows = snapshot.passages_of_nodes(ids)
+    hashes = np.frombuffer(b"".join([row.term_hashes for row in rows]), "<u4")
+    owners = np.repeat([row.node_id for row in rows], [len(row.term_counts) for row in rows])
+    wanted = np.unique(np.array(term_hashes, "<u4"))
+    hit = np.isin(hashes, wanted)
+    # Several passages of a node may have the same term, which counts once.
+    pairs = np.unique(owners[hit] * len(wanted) + np.searchsorted(wanted, hashes[hit]))
+    found, counts = np.unique(pairs // len(wanted), return_counts=True)
+    return [int(node_id) for node_id in found[counts == len(wanted)]]
 
 
 def _names(node: Node) -> tuple[str, ...]:

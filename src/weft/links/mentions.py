@@ -116,7 +116,7 @@ def _build_lexicon(store: Store, tenant: str, openings_found: frozenset[str] | N
     """Collect the names of the tenant and of those it shares, where given only those with one of the openings."""
     lexicon = Lexicon(openings_found)
     for owner in (tenant, *sorted(store.shared(tenant))):
-        for row in store.names(owner):
+        for row in store.names(owner, openings_found):
             lexicon.add(row)
     return lexicon
 
