@@ -48,7 +48,16 @@ def test_names_come_with_all_that_linking_asks_of_them(store: Store) -> None:
 
 
 def test_names_made_of_the_words_asked_for_are_all_there(store: Store) -> None:
-    titles = ["Red Herring", "red", "Red-Letter Day", "“Red” Letter", "Mercury (planet)", "赤い本", "Blue", "#red day"]
+    titles = [
+        "Red Herring",
+        "red",
+        "Red-Letter Day",
+        "“Red” Letter",
+        "Mercury (planet)",
+        "赤い本",
+        "Blue",
+        "#red day",
+    ]
     write_nodes(store, *(prepared(f"n:{number}", title=title) for number, title in enumerate(titles)))
     rows = store.names("default", {"red", "herring", "letter", "day", "mercury", "赤"})
     assert {row.title for row in rows} >= set(titles) - {"Blue"}

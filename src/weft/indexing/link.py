@@ -41,6 +41,10 @@ fewer than hold the term, so none is missed; raising it only makes the answers l
 _MAX_PASSAGES_FOR_IMPORTANCE: Final = 50_000
 """In larger tenants only the importance that sources give counts: PageRank over all nodes would delay each run."""
 
+_WEIGHED_SOURCE: Final = ":importance"
+_WEIGHED_UNIT: Final = "state"
+"""The source and unit under which the state of the store is kept in which a tenant's nodes were weighed."""
+
 _MAX_EDGES_OF_CHANGED: Final = 100_000
 """Edges read around the nodes of one change, to find those whose nearest neighbours may be others now. It bounds
 memory; neighbours beyond it keep their old similar edges until they change themselves."""
@@ -113,9 +117,13 @@ class MentionLinker(Struct):
         """Compute the importance of all nodes anew in the changed tenants that are small enough."""
         for tenant in sorted(self.texts):
             with self.store.snapshot(View((tenant,))) as snapshot:
-                passages = snapshot.statistics(()).passages
-            if passages <= _MAX_PASSAGES_FOR_IMPORTANCE:
-                self.store.write(Changes(importance=compute_importance(self.store, tenant)))
+                passages, state = snapshot.statistics(()).passages, f"{snapshot.identity}-{snapshot.sequence}"
+            # Many edits change no node and no link, such as a comment between two functions.
+            is_known = self.store.units(tenant, _WEIGHED_SOURCE).get(_WEIGHED_UNIT) == state
+            if passages <= _MAX_PASSAGES_FOR_IMPORTANCE and not is_known:
+                weighed = self.store.write(Changes(importance=compute_importance(self.store, tenant)))
+                stamp = f"{snapshot.identity}-{weighed}"
+                self.store.write(Changes(units=((tenant, _WEIGHED_SOURCE, _WEIGHED_UNIT, stamp),)))
 
     def _stored_names(self, nodes: Sequence[Node]) -> dict[tuple[str, str], tuple[str, ...]]:
         """Return the names that the store has now for those of the nodes that it holds."""

@@ -1,4 +1,4 @@
-"""Whatever is edited, indexing again gives what a store has that is built afresh: nodes, links, weights and pages."""
+"""Whatever is edited, indexing again gives what a store has that is built afresh: nodes, links and pages."""
 
 import random
 import subprocess
@@ -14,7 +14,12 @@ from worlds import NOW
 EDITS = 12
 EDITS_BETWEEN_COMPARISONS = 4
 WORDS = ("parcel", "stamp", "shelf", "ledger", "clerk", "scales", "counter", "label", "crate", "drawer")
-QUESTIONS = ("who calls weigh_parcel?", "where is Shelf defined?", "what changed recently in core.py?", "label crate")
+QUESTIONS = (
+    "who calls weigh_parcel?",
+    "where is Shelf defined?",
+    "what changed recently in core.py?",
+    "label crate",
+)
 
 
 class Project:
@@ -28,7 +33,9 @@ class Project:
         (root / "pkg").mkdir()
         for name in ("core", "desk", "post", "yard"):
             self.write(f"pkg/{name}.py", self.module())
-        (root / "pkg" / "__init__.py").write_text("from pkg.core import *\nfrom pkg.desk import weigh_parcel as weigh\n")
+        (root / "pkg" / "__init__.py").write_text(
+            "from pkg.core import *\nfrom pkg.desk import weigh_parcel as weigh\n"
+        )
         for name in ("guide", "notes"):
             self.write(f"docs/{name}.md", self.prose())
         self.commit()
@@ -51,13 +58,15 @@ class Project:
 
     def call(self) -> str:
         word = self.word()
-        return self.chance.choice([
-            f"weigh_{word}(thing)",
-            f"{word.title()}().weigh_{self.word()}()",
-            f"core.weigh_{word}(thing)",
-            f"thing.weigh_{word}()",
-            f"w(thing, {word}=1)",
-        ])
+        return self.chance.choice(
+            [
+                f"weigh_{word}(thing)",
+                f"{word.title()}().weigh_{self.word()}()",
+                f"core.weigh_{word}(thing)",
+                f"thing.weigh_{word}()",
+                f"w(thing, {word}=1)",
+            ]
+        )
 
     def klass(self) -> str:
         base = self.chance.choice(["", f"({self.word().title()})", f"(core.{self.word().title()})"])
@@ -66,13 +75,15 @@ class Project:
 
     def imports(self) -> str:
         word, module = self.word(), self.chance.choice(["core", "desk", "post", "yard"])
-        return self.chance.choice([
-            f"from pkg import {module}\n",
-            f"from pkg.{module} import {word.title()}\n",
-            f"from pkg.{module} import weigh_{word} as w\n",
-            f"from pkg.{module} import *\n",
-            f"import pkg.{module}\n",
-        ])
+        return self.chance.choice(
+            [
+                f"from pkg import {module}\n",
+                f"from pkg.{module} import {word.title()}\n",
+                f"from pkg.{module} import weigh_{word} as w\n",
+                f"from pkg.{module} import *\n",
+                f"import pkg.{module}\n",
+            ]
+        )
 
     def module(self) -> str:
         return "\n\n".join([self.imports() + self.imports(), self.klass(), self.function(), self.function()])
@@ -151,10 +162,12 @@ def read_everything(store: Path, project: Path) -> dict[str, object]:
     return {
         "texts": [(row.node.key, row.node.title, row.node.text, row.node.fields) for row in by_key],
         "importance": {row.node.key: row.node.importance for row in by_key},
-        "edges": sorted({
-            (edge.source, edge.target, edge.type, edge.weight, edge.confidence, edge.evidence)
-            for _, _, edge in edges
-        }),
+        "edges": sorted(
+            {
+                (edge.source, edge.target, edge.type, edge.weight, edge.confidence, edge.evidence)
+                for _, _, edge in edges
+            }
+        ),
         "pages": pages,
     }
 
