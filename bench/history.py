@@ -13,15 +13,14 @@ import subprocess
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
 from typing import Final
 
-from bench.code import WORLDS, Resident, _processor
+from bench.measures import peak_megabytes
+from bench.upkeep import WHO, index
 
-PLACE: Final = WORLDS.parent / "history"
+PLACE: Final = Path(__file__).parent / "worlds" / "history"
 FILES: Final = 300
 LARGEST: Final = 12_000
-WHO: Final = ("-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "gc.auto=0")
 
 
 def main() -> None:
@@ -36,7 +35,7 @@ def main() -> None:
         made(root, given.commits)
     store = PLACE / f"{given.commits}.weft"
     shutil.rmtree(store, ignore_errors=True)
-    print("| run | written | s | s of processor | commits/s | MB |")
+    print("| run | written | s | s of processor | nodes/s | MB |")
     print("|---|---:|---:|---:|---:|---:|")
     print(row("first", root, store))
     print(row("again", root, store))
@@ -49,16 +48,10 @@ def main() -> None:
 
 def row(name: str, root: Path, store: Path) -> str:
     """Index the repository without embeddings, and return a row of the table."""
-    from weft import Weft
-
-    with Weft.open(store, embedder=None) as weft, Resident() as resident:
-        began, used = perf_counter(), _processor()
-        report = weft.index(root, source="history")
-        seconds, processor = perf_counter() - began, _processor() - used
-        commits = weft.status().by_kind.get("commit", 0)
-    rate = f"{commits / seconds:,.0f}" if name == "first" else ""
-    peak = f"{resident.peak / 1e6:.0f}"
-    return f"| {name} | {report.written:,} | {seconds:.1f} | {processor:.1f} | {rate} | {peak} |"
+    cost = index(root, store, embedder=None)
+    rate = f"{cost.written / cost.seconds:,.0f}" if name == "first" else ""
+    peak = f"{peak_megabytes():.0f}"
+    return f"| {name} | {cost.written:,} | {cost.seconds:.2f} | {cost.processor:.2f} | {rate} | {peak} |"
 
 
 def made(root: Path, commits: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 from store_worlds import id_of, passage, prepared, write_nodes
 
 from weft.errors import InvalidInput
-from weft.model import Alias, AliasSet, EdgeSet, Node, Origin, View
+from weft.model import Alias, AliasSet, Edge, EdgeSet, Node, Origin, View
 from weft.ports import Changes, NameRow, Store
 
 # --- nodes ---------------------------------------------------------------------------------------------
@@ -45,6 +45,50 @@ def test_names_come_with_all_that_linking_asks_of_them(store: Store) -> None:
     write_nodes(store, prepared("code:a", title="parse", language="python", aliases=(given,)), prepared("code:b"))
     rows = list(store.names("default"))
     assert rows == [NameRow("default", "code:a", "parse", (given,), "python"), NameRow("default", "code:b", "")]
+
+
+def test_names_made_of_the_words_asked_for_are_all_there(store: Store) -> None:
+    titles = [
+        "Red Herring",
+        "red",
+        "Red-Letter Day",
+        "“Red” Letter",
+        "Mercury (planet)",
+        "赤い本",
+        "Blue",
+        "#red day",
+    ]
+    write_nodes(store, *(prepared(f"n:{number}", title=title) for number, title in enumerate(titles)))
+    rows = store.names("default", {"red", "herring", "letter", "day", "mercury", "赤"})
+    assert {row.title for row in rows} >= set(titles) - {"Blue"}
+    assert {row.title for row in store.names("default", ())} >= {"“Red” Letter", "赤い本"}
+    assert list(store.names("elsewhere", {"red"})) == []
+
+
+def test_the_graph_of_a_tenant_has_each_of_its_links_once(store: Store) -> None:
+    """Two nodes have more neighbours than their lists hold, and are linked with each other."""
+    leaves = [f"n:leaf{number}" for number in range(300)]
+    own = {"importance": 0.5}
+    nodes = (*("n:hub", "n:other"), *leaves)
+    write_nodes(store, *(prepared(key, fields=own if key == "n:leaf0" else {}) for key in nodes))
+    store.write(Changes(upserts=(prepared("n:hub", tenant="second"),)))
+    drawn = [
+        *(Edge(leaf, "n:hub", "calls", weight=0.5) for leaf in leaves),
+        *(Edge("n:other", leaf, "calls", weight=0.25) for leaf in leaves),
+        Edge("n:hub", "n:other", "calls", weight=2.0),
+        Edge("n:other", "n:hub", "mentions", weight=0.1),
+        Edge("n:hub", "n:hub", "mentions"),
+        Edge("n:hub", "n:nowhere", "mentions"),
+        Edge("n:hub", "n:hub", "calls", target_tenant="second"),
+    ]
+    store.share("default", ("second",))
+    store.write(Changes(edges=(EdgeSet("test", "default", tuple(drawn)),)))
+    graph = store.graph("default")
+    links = zip(graph.source.tolist(), graph.target.tolist(), graph.weight.tolist(), strict=True)
+    found = sorted((graph.keys[source], graph.keys[target], round(weight, 6)) for source, target, weight in links)
+    assert found == sorted((edge.source, edge.target, edge.weight) for edge in drawn[:-2])
+    assert {key for key, is_own in zip(graph.keys, graph.has_own, strict=True) if is_own} == {"n:leaf0"}
+    assert store.graph("elsewhere").keys == []
 
 
 def test_times_are_kept_as_the_same_moment_in_utc(store: Store) -> None:

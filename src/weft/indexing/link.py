@@ -41,6 +41,10 @@ fewer than hold the term, so none is missed; raising it only makes the answers l
 _MAX_PASSAGES_FOR_IMPORTANCE: Final = 50_000
 """In larger tenants only the importance that sources give counts: PageRank over all nodes would delay each run."""
 
+_WEIGHED_SOURCE: Final = ":importance"
+_WEIGHED_UNIT: Final = "state"
+"""The source and unit under which the state of the store is kept in which a tenant's nodes were weighed."""
+
 _MAX_EDGES_OF_CHANGED: Final = 100_000
 """Edges read around the nodes of one change, to find those whose nearest neighbours may be others now. It bounds
 memory; neighbours beyond it keep their old similar edges until they change themselves."""
@@ -113,9 +117,13 @@ class MentionLinker(Struct):
         """Compute the importance of all nodes anew in the changed tenants that are small enough."""
         for tenant in sorted(self.texts):
             with self.store.snapshot(View((tenant,))) as snapshot:
-                passages = snapshot.statistics(()).passages
-            if passages <= _MAX_PASSAGES_FOR_IMPORTANCE:
-                self.store.write(Changes(importance=compute_importance(self.store, tenant)))
+                passages, state = snapshot.statistics(()).passages, f"{snapshot.identity}-{snapshot.sequence}"
+            # Many edits change no node and no link, such as a comment between two functions.
+            is_known = self.store.units(tenant, _WEIGHED_SOURCE).get(_WEIGHED_UNIT) == state
+            if passages <= _MAX_PASSAGES_FOR_IMPORTANCE and not is_known:
+                weighed = self.store.write(Changes(importance=compute_importance(self.store, tenant)))
+                stamp = f"{snapshot.identity}-{weighed}"
+                self.store.write(Changes(units=((tenant, _WEIGHED_SOURCE, _WEIGHED_UNIT, stamp),)))
 
     def _stored_names(self, nodes: Sequence[Node]) -> dict[tuple[str, str], tuple[str, ...]]:
         """Return the names that the store has now for those of the nodes that it holds."""
@@ -131,20 +139,36 @@ class MentionLinker(Struct):
         return {(row.node.tenant, row.node.key): _names(row.node) for row in rows.values()}
 
     def _text_search(self, tenant: str) -> Callable[[Sequence[int]], Sequence[int]]:
-        """Return a search for nodes whose text holds the rarest of some terms: new names in older texts."""
+        """Return a search for nodes whose text holds all of some terms: new names in older texts."""
 
         def nodes_containing(term_hashes: Sequence[int]) -> Sequence[int]:
             with self.store.snapshot(View((tenant,))) as snapshot:
                 frequency = snapshot.statistics(term_hashes).frequency
-                # The rarest term alone gives a small superset of the texts; the scan for the whole name decides.
+                # The rarest term alone gives few texts; only of these the other terms are looked at.
                 rarest = min(term_hashes, key=lambda term: (frequency.get(term, 0), term))
                 if not frequency.get(rarest, 0):
                     return ()
                 limit = max(_MIN_PASSAGES_ASKED, frequency[rarest])
                 found = self.index.lexical(snapshot, [rarest], Filter(), limit)
-                return sorted({row.node_id for row in snapshot.passages(found.passage_ids.tolist())})
+                ids = sorted({row.node_id for row in snapshot.passages(found.passage_ids.tolist())})
+                return _keep_with_terms(snapshot, ids, term_hashes) if len(term_hashes) > 1 else ids
 
         return nodes_containing
+
+
+def _keep_with_terms(snapshot: Snapshot, ids: Sequence[int], term_hashes: Sequence[int]) -> list[int]:
+    """Keep the nodes that have each of the terms in one of their passages."""
+    import numpy as np
+
+    rows = snapshot.passages_of_nodes(ids)
+    hashes = np.frombuffer(b"".join([row.term_hashes for row in rows]), "<u4")
+    owners = np.repeat([row.node_id for row in rows], [len(row.term_counts) for row in rows])
+    wanted = np.unique(np.array(term_hashes, "<u4"))
+    hit = np.isin(hashes, wanted)
+    # Several passages of a node may have the same term, which counts once.
+    pairs = np.unique(owners[hit] * len(wanted) + np.searchsorted(wanted, hashes[hit]))
+    found, counts = np.unique(pairs // len(wanted), return_counts=True)
+    return [int(node_id) for node_id in found[counts == len(wanted)]]
 
 
 def _names(node: Node) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from weft.model import View
 from weft.ports import Adjacency, Snapshot, Store
 from weft.scoring.centrality import betweenness, pagerank
 
@@ -16,8 +15,9 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
-_DECIMALS: Final = 9
-"""Rounding hides that the last digits of a sum differ between machines."""
+_DECIMALS: Final = 6
+"""Rounding hides that the last digits of a sum differ between machines. It also hides that an edit in one corner
+of a graph moves all the others by a little: those are not written again."""
 _NODES_PER_READ: Final = 5_000
 """Bounds the memory of one read of neighbours; fewer cost more round trips."""
 _USUAL_NEIGHBOURS: Final = 250
@@ -35,23 +35,28 @@ def compute_importance(store: Store, tenant: str) -> Mapping[tuple[str, str], fl
     """
     import numpy as np
 
-    keys, has_own, ids = [], [], []
-    for row in store.iterate(tenant):
-        keys.append(row.node.key)
-        ids.append(row.node.id)
-        has_own.append("importance" in row.node.fields)
-    # By key and not by id, so that two stores with the same nodes give the same digits.
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    source, target, weight = _ordered_links(
-        store, tenant, np.array([ids[index] for index in order], dtype=np.int64)
-    )
+    graph = store.graph(tenant)
+    # By key and not as they are stored, so that two stores with the same nodes give the same digits.
+    order = sorted(range(len(graph.keys)), key=graph.keys.__getitem__)
+    index_by_position = np.empty(len(order), np.int64)
+    index_by_position[order] = np.arange(len(order))
+    counts = graph.weight > 0
+    source, target = index_by_position[graph.source[counts]], index_by_position[graph.target[counts]]
+    weight = graph.weight[counts]
     if not len(source):
         return {}
+    # Sums of floating-point numbers depend on their order, which differs from engine to engine.
+    links = np.lexsort((weight, target, source))
+    source, target, weight = source[links], target[links], weight[links]
     # Both parts are scaled to at most 1 before they are added, so that each counts for half.
-    rank = pagerank(len(keys), source, target, weight)
-    combined = rank / rank.max() + betweenness(len(keys), source, target)
+    rank = pagerank(len(order), source, target, weight)
+    combined = rank / rank.max() + betweenness(len(order), source, target)
     values = np.round(combined / combined.max(), _DECIMALS).tolist()
-    return {(tenant, keys[index]): value for index, value in zip(order, values, strict=True) if not has_own[index]}
+    return {
+        (tenant, graph.keys[position]): value
+        for position, value in zip(order, values, strict=True)
+        if not graph.has_own[position]
+    }
 
 
 def read_links(ids: "Ids", snapshot: Snapshot, types: Collection[str] = ()) -> "tuple[Ids, Ids, Floats]":
@@ -82,16 +87,3 @@ def _read_neighbours(ids: "Ids", snapshot: Snapshot) -> "Iterator[tuple[Adjacenc
         if hubs:
             near = snapshot.adjacency(hubs, _ALL_NEIGHBOURS)
             yield near, np.ones(len(near.owner), dtype=bool)
-
-
-def _ordered_links(store: Store, tenant: str, ids: "Ids") -> "tuple[Ids, Ids, Floats]":
-    """Return the tenant's edges as indexes into `ids`, in the order of those indexes and not of the store."""
-    import numpy as np
-
-    ascending = np.argsort(ids)
-    with store.snapshot(View((tenant,))) as snapshot:
-        first, second, weight = read_links(ids[ascending], snapshot)
-    source, target = ascending[first], ascending[second]
-    # Sums of floating-point numbers depend on their order, which differs from engine to engine.
-    order = np.lexsort((weight, target, source))
-    return source[order], target[order], weight[order]

@@ -77,7 +77,7 @@ def draw_mentions(
     spread the work over processes.
     """
     scope = _find_scope(store, tenant, changed, {tenant: changed} if renamed is None else renamed, containing)
-    if scope == _Scope():
+    if not (scope.everything or scope.ids or scope.names):
         return
     nodes, openings_found = _collect_openings(_read_prose(store, tenant, scope))
     names = _build_lexicon(store, tenant, openings_found).usable()
@@ -97,11 +97,15 @@ def find_affected_keys(
 
 
 class _Scope(Struct, frozen=True):
-    """The texts to scan: all, or those with the ids and those that hold one of the names."""
+    """The texts to scan: all, or those with the ids and those that hold one of the names.
+
+    With `candidates`, only these can hold a name.
+    """
 
     everything: bool = False
     ids: frozenset[int] = frozenset()
     names: Matcher | None = None
+    candidates: frozenset[int] | None = None
 
     def includes(self, node: Node) -> bool:
         """Return whether a text is to be scanned."""
@@ -116,7 +120,7 @@ def _build_lexicon(store: Store, tenant: str, openings_found: frozenset[str] | N
     """Collect the names of the tenant and of those it shares, where given only those with one of the openings."""
     lexicon = Lexicon(openings_found)
     for owner in (tenant, *sorted(store.shared(tenant))):
-        for row in store.names(owner):
+        for row in store.names(owner, openings_found):
             lexicon.add(row)
     return lexicon
 
@@ -153,10 +157,12 @@ def _find_scope(
         # The names as they are stored now; texts that held an older name are found by their edges above.
         names = names_of(row.node for row in snapshot.nodes(renamed_ids).values())
     terms = [_sure_terms(written) for _, written in names]
+    matcher = Matcher({name: () for name, _ in names}) if names else None
     # A name without a sure term cannot be looked up, so the older texts are scanned for all of them.
     if containing is None or len(names) > _MAX_NAMES_TO_LOOK_UP or not all(terms):
-        return _Scope(ids=frozenset(ids), names=Matcher({name: () for name, _ in names}) if names else None)
-    return _Scope(ids=frozenset(ids).union(*(containing(hashes) for hashes in terms)))
+        return _Scope(ids=frozenset(ids), names=matcher)
+    candidates: frozenset[int] = frozenset().union(*(containing(hashes) for hashes in terms))
+    return _Scope(ids=frozenset(ids), names=matcher, candidates=candidates)
 
 
 def _find_ids(snapshot: Snapshot, keys: Mapping[str, Sequence[str]]) -> list[int]:
@@ -202,15 +208,15 @@ def _read_prose(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
 
 
 def _read_all(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
-    if scope.everything or scope.names is not None:
+    if scope.everything or (scope.names is not None and scope.candidates is None):
         # A name to be searched for may stand in any text, so all are read once.
         yield from (row.node for row in store.iterate(tenant) if scope.includes(row.node))
         return
-    ids = sorted(scope.ids)
+    ids = sorted(scope.ids.union(scope.candidates or ()))
     for start in range(0, len(ids), _TEXTS_PER_BATCH):
         with store.snapshot(View((tenant,))) as snapshot:
             rows = snapshot.nodes(ids[start : start + _TEXTS_PER_BATCH])
-        yield from (rows[node_id].node for node_id in sorted(rows))
+        yield from (rows[node_id].node for node_id in sorted(rows) if scope.includes(rows[node_id].node))
 
 
 def _batches(nodes: Iterable[Node]) -> Iterator[list[_Text]]:

@@ -1,6 +1,6 @@
 """Declare the contract of a storage engine: what it writes, what it returns, and how it is copied."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
@@ -103,6 +103,19 @@ class NameRow(Struct, frozen=True):
     title: str
     aliases: tuple[Alias, ...] = ()
     language: str | None = None
+
+
+class Graph(Struct, frozen=True):
+    """All nodes of a tenant and all links between them, both in any order.
+
+    `source` and `target` are indexes into `keys`, and `has_own` says which nodes have an importance of their own.
+    """
+
+    keys: Sequence[str]
+    has_own: Sequence[bool]
+    source: "Ids"
+    target: "Ids"
+    weight: "Scores"
 
 
 class Adjacency(Struct, frozen=True):
@@ -313,8 +326,15 @@ class Store(Protocol):
         """Yield all nodes of a tenant in id order, without keeping a transaction open between pages of nodes."""
         ...
 
-    def names(self, tenant: str) -> Iterator[NameRow]:
-        """Yield the names of all nodes of a tenant in id order, without reading the nodes themselves."""
+    def names(self, tenant: str, words: Collection[str] | None = None) -> Iterator[NameRow]:
+        """Yield the names of all nodes of a tenant in id order, without reading the nodes themselves.
+
+        With words, a store may leave out nodes of whose names, in lower case, none is made of these words alone.
+        """
+        ...
+
+    def graph(self, tenant: str) -> Graph:
+        """Return the nodes of a tenant and the links between them, without reading the nodes themselves."""
         ...
 
     def keys_with_tag(self, tenant: str, tag: str) -> tuple[str, ...]:

@@ -96,11 +96,13 @@ def _neighbour_lists(nodes: int, source: "Integers", target: "Integers") -> "tup
 
     apart = source != target
     # A pair is one number, so that sorting and removing duplicates is a single pass.
-    pairs = np.unique(
-        np.concatenate([source[apart] * nodes + target[apart], target[apart] * nodes + source[apart]])
-    )
-    owner, other = pairs // nodes, pairs % nodes
-    return np.searchsorted(owner, np.arange(nodes + 1)), other
+    pairs = np.concatenate([source[apart] * nodes + target[apart], target[apart] * nodes + source[apart]])
+    pairs.sort()
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    owner = pairs // nodes
+    first = np.zeros(nodes + 1, np.int64)
+    first[1:] = np.cumsum(np.bincount(owner, minlength=nodes))
+    return first, pairs - owner * nodes
 
 
 def _dependence(start: int, nodes: int, first: "Integers", other: "Integers") -> "Floats":
@@ -118,11 +120,11 @@ def _dependence(start: int, nodes: int, first: "Integers", other: "Integers") ->
     while len(reached):
         level = len(steps) + 1
         here, there = _links_from(reached, first, other)
-        reached = np.unique(there[distance[there] < 0])
-        distance[reached] = level
         # Links within a level, or back to the last, are on no shortest path.
-        forward = distance[there] == level
+        forward = distance[there] < 0
         here, there = here[forward], there[forward]
+        distance[there] = level
+        reached = np.flatnonzero(distance == level)
         paths += np.bincount(there, weights=paths[here], minlength=nodes)
         steps.append((here, there))
     dependence = np.zeros(nodes)

@@ -45,6 +45,16 @@ class DerivedCache:
         rows = self._connection().execute("SELECT name, stamp, face, remark, mark FROM remembered ORDER BY name")
         return {name: CacheEntry(*rest) for name, *rest in rows}
 
+    def entry(self, name: str) -> tuple[str, bytes] | None:
+        """Return the stamp and the content of one entry, or None."""
+        found = self._connection().execute("SELECT stamp, content FROM remembered WHERE name = ?", (name,))
+        stamp_and_content: tuple[str, bytes] | None = found.fetchone()
+        return stamp_and_content
+
+    def links_states(self) -> dict[str, str]:
+        """Return the state of the links of all entries by name."""
+        return dict(self._connection().execute("SELECT name, mark FROM remembered").fetchall())
+
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Iterate over (name, content) of the entries that have content, in the order of the names."""
         yield from self._connection().execute(

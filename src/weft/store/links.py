@@ -6,7 +6,7 @@ knows their format and order, and which edges a write adds, changes and removes.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from weft.errors import InvalidInput
 from weft.model import Edge, EdgeSet
-from weft.ports import Adjacency
+from weft.ports import Adjacency, Graph
 from weft.store.records import Row
 
 Arcs: TypeAlias = NDArray[np.void]
@@ -210,6 +210,35 @@ def pack_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integer
         blob = packed[start * ENTRY_DTYPE.itemsize : last * ENTRY_DTYPE.itemsize]
         rows.append((*group, owner_tenants[index], degree, blob))
     return rows
+
+
+def graph_from_lists(
+    nodes: Sequence[Row], lists: Sequence[Row], read_links_between: Callable[[Sequence[int]], Sequence[Row]]
+) -> Graph:
+    """Return the graph of a tenant from its nodes and from the lists of its neighbours within the tenant.
+
+    Nodes are rows of (id, key, whether it has an importance of its own), lists of (node id, degree, packed). The
+    links of a node whose list has no room for all of them are taken from the lists of its neighbours. Those
+    between two such nodes are read by the function from the ids: rows of (source id, target id, weight).
+    """
+    sizes = np.array([len(packed) for _, _, packed in lists], np.int64) // ENTRY_DTYPE.itemsize
+    owners = np.array([node_id for node_id, _, _ in lists], np.int64)
+    hubs = owners[np.array([degree for _, degree, _ in lists], np.int64) > sizes]
+    entries = np.frombuffer(b"".join(packed for _, _, packed in lists), ENTRY_DTYPE)
+    owner, neighbour, outward = np.repeat(owners, sizes), entries["neighbour"], entries["outward"] == 1
+    # Each link is listed at both of its ends, and counted once: where it starts, or else where a hub's link ends.
+    kept = ~np.isin(owner, hubs) & (outward | np.isin(neighbour, hubs))
+    source, target = np.where(outward, owner, neighbour)[kept], np.where(outward, neighbour, owner)[kept]
+    between = np.array(read_links_between(hubs.tolist()) if len(hubs) else [], np.float64).reshape(-1, 3)
+    ids = np.array([row[0] for row in nodes], np.int64)
+    order = np.argsort(ids)
+    ends = [
+        order[np.searchsorted(ids, np.concatenate([end, between[:, column].astype(np.int64)]), sorter=order)]
+        for column, end in enumerate((source, target))
+    ]
+    # The lists hold weights in 32 bits, and a link weighs the same wherever it is read.
+    weight = np.concatenate([entries["weight"][kept], between[:, 2].astype(np.float32)]).astype(np.float64)
+    return Graph([row[1] for row in nodes], [bool(row[2]) for row in nodes], ends[0], ends[1], weight)
 
 
 def adjacency_from_lists(

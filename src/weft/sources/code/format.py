@@ -10,7 +10,7 @@ from msgspec import Struct
 from weft.ports import Problem, ReportProgress, Unit, ignore_progress
 from weft.sources.code.languages import SUFFIXES, Language, find_language, find_script_language
 from weft.sources.code.nodes import containment_edges, file_nodes, link_edges
-from weft.sources.code.outline import Outline, pack, unpack
+from weft.sources.code.outline import Outline, follow_aliases, list_changed_names, pack, unpack
 from weft.sources.code.parse import parse_outline
 from weft.sources.code.resolve import Repository
 from weft.sources.derived_cache import DerivedCache
@@ -33,6 +33,8 @@ _PARSER_VERSION: Final = "4"
 _PASSED_OVER: Final = "passed over"
 """The links state of a file that gets no unit."""
 _BROKEN: Final = "read with syntax errors"
+_MAX_CHANGED_NAMES: Final = 20
+"""Names that are looked for in the outlines of all files; with more, most files have one of them."""
 _MAX_NAMED_FILES: Final = 3
 """Files that a remark names: enough to look into, and a line still."""
 
@@ -61,7 +63,9 @@ class Code:
         self._files: dict[str, File] = {}
         self._stamps: dict[str, str] = {}
         self._repository: Repository | None = None
-        self._digest = ""
+        self._complete: frozenset[str] = frozenset()
+        """The files of which the repository knows what they refer to; of the others only what they define."""
+        self._interfaces: dict[str, str] = {}
         self._languages: dict[str, Language] = {}
         self._tell: ReportProgress = ignore_progress
         self._remarks: dict[str, list[str]] = {}
@@ -97,9 +101,8 @@ class Code:
             entries = self._cache.entries()
         finally:
             self._cache.close()
-        # Entries come by name, so the digest does not depend on the order in which files were found.
-        interfaces = "".join(f"{name}\n{entry.interface}\n" for name, entry in entries.items())
-        self._digest = xxhash.xxh3_64_hexdigest(interfaces.encode("utf-8", "replace"))
+        # Entries come by name, whatever the order in which files were found.
+        self._interfaces = {name: entry.interface for name, entry in entries.items()}
         skipped = {name for name, entry in entries.items() if entry.links_state == _PASSED_OVER}
         self._skipped = {name: entries[name].remark for name in sorted(skipped)}
         for name, entry in entries.items():
@@ -118,7 +121,7 @@ class Code:
         # The stamp is taken before the content: a file that changes in between is read again the next time.
         stamp = f"{file_stamp(file.path)}-{_PARSER_VERSION}"
         content = _read_file(file)
-        repository = self._resolver()
+        repository = self._resolver([unit])
         outline = repository.outlines.get(unit)
         if outline is None or stamp != self._stamps[unit]:
             # The file changed since the units were listed: the next run resolves its names.
@@ -161,13 +164,17 @@ class Code:
         self._repository = None
         self._cache.close()
 
-    def digest(self) -> str:
-        """Return a digest that changes whenever a definition in the listed files is added, removed or renamed."""
-        return self._digest
+    def digests(self) -> Mapping[str, str]:
+        """Return for each listed file a digest that changes whenever a definition in it changes its name."""
+        return self._interfaces
 
-    def symbols(self) -> dict[str, dict[str, str]]:
-        """Return for each file the full names of its definitions by their last part, where that is unique."""
-        return {path: _names_by_last_part(outline) for path, outline in self._resolver().outlines.items()}
+    def symbols(self, path: str) -> dict[str, str]:
+        """Return the full names of the definitions in a file by their last part, where that is unique."""
+        if self._repository is not None:
+            outline = self._repository.outlines.get(path)
+            return _names_by_last_part(outline) if outline is not None else {}
+        _, content = self._cache.entry(path) or ("", b"")
+        return _names_by_last_part(unpack(content, interface_only=True)) if content else {}
 
     def _update_cache(self) -> None:
         """Parse the files that changed, and resolve again the names of those whose links may have changed."""
@@ -176,18 +183,50 @@ class Code:
         changed = [
             name for name, stamp in self._stamps.items() if name not in before or before[name].stamp != stamp
         ]
-        self._cache.delete(gone)
-        interfaces = dict(self._parse_files(changed))
         # An earlier run may have been interrupted between parsing and resolving.
         unresolved = [name for name, entry in before.items() if not entry.links_state and name not in gone]
         if not (changed or gone or unresolved):
             return
-        same_interfaces = not gone and all(
-            name in before and before[name].interface == interface for name, interface in interfaces.items()
-        )
-        # As long as no file shows other definitions than before, the links of unchanged files stay the same.
-        outdated = dict.fromkeys([*changed, *unresolved] if same_interfaces else self._stamps)
+        parsed_before = {name: self._cache.entry(name) for name in changed}
+        self._cache.delete(gone)
+        interfaces = dict(self._parse_files(changed))
+        # Other files than before may change what any import means.
+        names: frozenset[str] | None = None
+        if not gone and all(name in before for name in changed):
+            differing = [name for name, interface in interfaces.items() if before[name].interface != interface]
+            names = self._changed_names({name: parsed_before[name] for name in differing})
+        outdated = [*dict.fromkeys([*changed, *unresolved, *self._list_files_with(names)])]
+        self._resolver(outdated)
         self._cache.set_links_states([(name, self._links_state(name)) for name in outdated])
+
+    def _changed_names(self, before: Mapping[str, tuple[str, bytes] | None]) -> frozenset[str] | None:
+        """Return the names that may mean something else since these files, given as before, were parsed again.
+
+        None stands for any name.
+        """
+        changed: set[str] = set()
+        for name, entry in before.items():
+            now = self._cache.entry(name)
+            if not (entry and entry[1] and now and now[1]):
+                return None
+            names = list_changed_names(unpack(entry[1]), unpack(now[1]))
+            if names is None:
+                return None
+            changed |= names
+        return frozenset(changed)
+
+    def _list_files_with(self, names: frozenset[str] | None) -> list[str]:
+        """Return the files whose links depend on what these names mean."""
+        if names is None or len(names) > _MAX_CHANGED_NAMES:
+            return [*self._stamps]
+        if not names:
+            return []
+        everywhere = follow_aliases(names, self._resolver([]).outlines.values())
+        if everywhere is None:
+            return [*self._stamps]
+        # A name ends a string in the packed outline, on its own or as the last part of a module.
+        endings = [orjson.dumps(name)[1:] for name in everywhere]
+        return [name for name, content in self._cache.contents() if any(ending in content for ending in endings)]
 
     def _parse_files(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Parse files into the cache and iterate over (name, digest of the interface)."""
@@ -212,14 +251,25 @@ class Code:
         self._cache.put(name, stamp, pack(outline), interface, _BROKEN if outline.broken else "")
         return interface
 
-    def _resolver(self) -> Repository:
-        if self._repository is None:
-            self._repository = Repository({name: unpack(content) for name, content in self._cache.contents()})
+    def _resolver(self, names: Sequence[str]) -> Repository:
+        """Return a repository that knows what these files refer to; with others it has only their definitions."""
+        if self._repository is None or not self._complete.issuperset(names):
+            before, known = self._repository, self._complete
+            # The second time, all are asked for: one after the other would read everything again for each.
+            self._complete = frozenset([*names] if before is None or not known else self._stamps)
+            self._repository = Repository(
+                {
+                    name: unpack(content, interface_only=name not in self._complete)
+                    if before is None or name in self._complete
+                    else before.outlines[name]
+                    for name, content in self._cache.contents()
+                }
+            )
         return self._repository
 
     def _links_state(self, name: str) -> str:
         """Return a digest of everything that the names in a file resolve to."""
-        repository = self._resolver()
+        repository = self._resolver([name])
         if name not in repository.outlines:
             return _PASSED_OVER
         return xxhash.xxh3_64_hexdigest(orjson.dumps(repository.links(name), default=tuple))

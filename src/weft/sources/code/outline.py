@@ -3,12 +3,17 @@
 The cache stores outlines with their fields by name.
 """
 
+import re
+from collections.abc import Iterable
 from sys import intern
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import orjson
 from msgspec import Struct
+
+MODULE_SEPARATOR: Final = re.compile(r"[./\\:]")
+"""Stands between the parts of a module as imports write it."""
 
 
 class Reference(Struct, frozen=True):
@@ -88,3 +93,48 @@ def _unpack_references(listed: list[dict[str, Any]], bases_only: bool) -> tuple[
         for raw in listed
         if not bases_only or raw["kind"] == "base"
     )
+
+
+# --- changes -------------------------------------------------------------------------------------------------
+
+
+def list_changed_names(before: Outline, after: Outline) -> set[str] | None:
+    """Return the names that a file defines or imports in one of two states only; None if any may be affected."""
+    bases = [
+        {
+            symbol.name: [(base.on, base.name) for base in symbol.references if base.kind == "base"]
+            for symbol in outline.symbols
+        }
+        for outline in (before, after)
+    ]
+    has_other_bases = any(bases[1].get(name, listed) != listed for name, listed in bases[0].items())
+    if before.language != after.language or has_other_bases:
+        return None
+    imports = [{(each.module, each.item, each.alias) for each in outline.imports} for outline in (before, after)]
+    changed = {name.rpartition(".")[2] for name in bases[0].keys() ^ bases[1].keys()}
+    for module, item, alias in imports[0] ^ imports[1]:
+        if item == "*":
+            return None
+        changed |= {alias, item, MODULE_SEPARATOR.split(module)[-1]} - {""}
+    # Definitions in another order: of several with a name, another one may come first.
+    return changed or None
+
+
+def follow_aliases(names: Iterable[str], outlines: Iterable[Outline]) -> set[str] | None:
+    """Add the names under which files import and pass on these names; None where a class is extended by one.
+
+    What such a class inherits is found under names that its file does not mention.
+    """
+    found, listed = set(names), list(outlines)
+    aliases = {(each.item, each.alias) for outline in listed for each in outline.imports if each.alias}
+    while more := {alias for item, alias in aliases if item in found} - found:
+        found |= more
+    bases = {
+        end
+        for outline in listed
+        for symbol in outline.symbols
+        for reference in symbol.references
+        if reference.kind == "base"
+        for end in (reference.name, reference.on)
+    }
+    return None if found & bases else found

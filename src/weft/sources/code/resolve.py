@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from weft.sources.code.languages import LANGUAGES, SUFFIXES
-from weft.sources.code.outline import Import, Outline, Reference
+from weft.sources.code.outline import MODULE_SEPARATOR, Import, Outline, Reference
 
 # How sure a resolved name is: certain in its own file, nearly so if imported by name, less if a known file defines
 # a member of that name, and a guess if the name is merely unusual. The confidence scales the weight of the edge.
@@ -246,7 +246,7 @@ class Repository:
                 star_files += files
             elif is_module or not imported.item:
                 modules[imported.alias or imported.item or imported.module] = files
-                last = re.split(r"[./\\:]", imported.module)[-1]
+                last = MODULE_SEPARATOR.split(imported.module)[-1]
                 modules.setdefault(last, files)
                 # `use crate::shelf` or `import Shelf` may bring in the main definition of a module by its name.
                 names.setdefault(imported.alias or imported.item or last, (files, imported.item or last))

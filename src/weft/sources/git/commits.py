@@ -4,12 +4,15 @@ Commits are parsed once and cached. Then all of them are followed from the newes
 leads to a file or definition by the name that it has now.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
+import msgspec
 import xxhash
 
 from weft.errors import SourceError
@@ -36,6 +39,13 @@ _UNREAD: Final = "commits that git could not show (see `git fsck`)"
 _STATE_ENTRY: Final = "state"
 """The name of the cache entry that holds the state of repository and code for which all links were computed."""
 
+_MAX_CHANGED_FILES: Final = 50
+"""Files with other definitions than before whose commits are looked for; with more, all are followed again."""
+
+_PATH_FIELD: Final = b'"path":'
+_RENAME: Final = re.compile(rb'"before":"[^"]')
+"""How the path of a changed file, and its path before a rename, stand in a packed commit."""
+
 _FollowedCommit = tuple[Commit, tuple[str, ...]]
 """A commit, and the files and definitions it touched by the names they have now."""
 
@@ -43,12 +53,12 @@ _FollowedCommit = tuple[Commit, tuple[str, ...]]
 class Definitions(Protocol):
     """The definitions in the code that commits touched."""
 
-    def digest(self) -> str:
-        """Return a digest that changes whenever a definition is added, removed or renamed."""
+    def digests(self) -> Mapping[str, str]:
+        """Return for each file a digest that changes whenever a definition in it is added, removed or renamed."""
         ...
 
-    def symbols(self) -> Mapping[str, Mapping[str, str]]:
-        """Return for each file the full names of its definitions by their last part, where that is unique."""
+    def symbols(self, path: str) -> Mapping[str, str]:
+        """Return the full names of the definitions in a file by their last part, where that is unique."""
         ...
 
 
@@ -62,7 +72,7 @@ class History:
         self._root, self._code = root, code
         self._cache = DerivedCache(settings.cache_file("git"))
         self._hashes: list[str] = []
-        self._followed: dict[str, _FollowedCommit] | None = None
+        self._followed: dict[str, _FollowedCommit] = {}
         self._tell: ReportProgress = ignore_progress
         self._remarks: dict[str, int] = {}
 
@@ -80,7 +90,7 @@ class History:
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every commit, children first; git is run only for commits not in the cache."""
-        self._remarks, self._followed = {}, None
+        self._remarks, self._followed = {}, {}
         try:
             self._hashes = list_commits(self._root, _MAX_COMMITS)
         except SourceError as error:
@@ -90,20 +100,22 @@ class History:
             self._remarks = {f"history before the newest {_MAX_COMMITS:,} commits": 1}
         try:
             self._update_cache()
-            entries = self._cache.entries()
+            states = self._cache.links_states()
         finally:
             self._cache.close()
         # The cache also holds the entry of the state, so its entries cannot simply be counted.
-        unread = len(self._hashes) - len(entries.keys() & set(self._hashes))
+        unread = len(self._hashes) - len(states.keys() & set(self._hashes))
         if unread:
             self._remarks[_UNREAD] = unread
         for hash in self._hashes:
-            if hash in entries and entries[hash].links_state:
-                yield _unit_name(hash), f"{_PARSER_VERSION}-{entries[hash].links_state}"
+            if states.get(hash):
+                yield _unit_name(hash), f"{_PARSER_VERSION}-{states[hash]}"
 
     def read(self, unit: str) -> Unit:
         """Read one commit, with edges to the files and definitions that it touched, by their present names."""
-        commit, targets = self._followed_commits()[unit]
+        if unit not in self._followed:
+            self._followed = self._follow(self._hashes, self._hashes)
+        commit, targets = self._followed[unit]
         node = _commit_node(unit, commit, self.settings)
         # A commit that changes many files says less about each of them.
         weight = round(1 / max(len(commit.changes), 1) ** 0.5, 3)
@@ -117,25 +129,69 @@ class History:
 
     def release_memory(self) -> None:
         """Release the memory of the commits; they are read from the cache again when needed."""
-        self._followed = None
+        self._followed = {}
         self._cache.close()
 
     def _update_cache(self) -> None:
-        """Add new commits, delete those that are gone, and compute all links anew if anything changed."""
-        entries = self._cache.entries()
-        hashes_digest = xxhash.xxh3_64_hexdigest(" ".join(self._hashes).encode())
-        state = f"{_PARSER_VERSION}-{self._code.digest()}-{hashes_digest}"
-        if _STATE_ENTRY in entries and entries[_STATE_ENTRY].stamp == state:
+        """Add new commits, delete those that are gone, and compute the links anew that may have changed."""
+        definitions = dict(self._code.digests())
+        content = msgspec.json.encode(definitions)
+        state = f"{_PARSER_VERSION}-{xxhash.xxh3_64_hexdigest(content)}-{_digest(self._hashes)}"
+        before = self._cache.entry(_STATE_ENTRY)
+        if before is not None and before[0] == state:
             return
+        entries = self._cache.entries()
         cached = {hash for hash, entry in entries.items() if entry.stamp == _PARSER_VERSION}
         # A rewritten history leaves commits behind that lead to nothing any more.
         self._cache.delete(entries.keys() - cached.intersection(self._hashes))
-        all_read = self._read_new([hash for hash in self._hashes if hash not in cached])
-        states = {unit: _digest(targets) for unit, (_, targets) in self._followed_commits().items()}
-        self._cache.set_links_states((hash, states.get(_unit_name(hash), "")) for hash in self._hashes)
+        new = [hash for hash in self._hashes if hash not in cached]
+        all_read = self._read_new(new)
+        renaming, outdated = self._outdated_commits(before, new, definitions)
+        self._followed = self._follow(renaming, outdated)
+        states = {unit: _digest(targets) for unit, (_, targets) in self._followed.items()}
+        self._cache.set_links_states((hash, states.get(_unit_name(hash), "")) for hash in outdated)
         # Without this entry the next run tries again to read the commits that git could not show.
         if all_read:
-            self._cache.put(_STATE_ENTRY, state, b"")
+            self._cache.put(_STATE_ENTRY, state, content)
+
+    def _outdated_commits(
+        self, before: tuple[str, bytes] | None, new: Sequence[str], definitions: Mapping[str, str]
+    ) -> tuple[Collection[str], Collection[str]]:
+        """Return the commits that rename files, and those whose links may differ from those in the cache.
+
+        `before` is the state for which the links were computed: as long as the older commits stand in the same
+        order, only those are followed again that touched a renamed file or one with other definitions.
+        """
+        is_new = frozenset(new)
+        older = _digest([hash for hash in self._hashes if hash not in is_new])
+        stamp, content = before or ("", b"{}")
+        if not stamp.startswith(f"{_PARSER_VERSION}-") or not stamp.endswith(f"-{older}"):
+            return self._hashes, self._hashes
+        known = msgspec.json.decode(content, type=dict[str, str])
+        paths = {path for path, _ in known.items() ^ definitions.items()}
+        if len(paths) > _MAX_CHANGED_FILES:
+            return self._hashes, self._hashes
+        contents = dict(self._cache.contents())
+        renaming = {hash for hash in self._hashes if _RENAME.search(contents.get(hash, b""))}
+        renames = [
+            (hash, change)
+            for hash in self._hashes
+            if hash in renaming
+            for change in unpack(contents[hash]).changes
+            if change.before
+        ]
+        paths.update(change.before for hash, change in renames if hash in is_new)
+        # The older names of these files, also over several renames: newer renames come first.
+        for _, change in renames:
+            if change.path in paths:
+                paths.add(change.before)
+        touching = [_PATH_FIELD + msgspec.json.encode(path) for path in sorted(paths)]
+        outdated = {
+            hash
+            for hash in self._hashes
+            if hash in is_new or (touching and any(path in contents.get(hash, b"") for path in touching))
+        }
+        return renaming, outdated
 
     def _read_new(self, hashes: Sequence[str]) -> bool:
         """Read commits into the cache, and return whether git could show them all."""
@@ -149,13 +205,15 @@ class History:
             self._tell(f"history of {self.settings.source}", count, len(hashes))
         return count == len(hashes)
 
-    def _followed_commits(self) -> "dict[str, _FollowedCommit]":
-        """Return the commits that become nodes, by unit, with the present names of what they touched."""
-        if self._followed is None:
-            contents = dict(self._cache.contents())
-            commits = [unpack(contents[hash]) for hash in self._hashes if hash in contents]
-            self._followed = dict(_follow_to_present(commits, self._code.symbols()))
-        return self._followed
+    def _follow(self, renaming: Collection[str], wanted: Collection[str]) -> dict[str, _FollowedCommit]:
+        """Return the wanted commits that become nodes, by unit, with the present names of what they touched.
+
+        All commits that rename files are given too, because they tell the present names of others.
+        """
+        needed = {*renaming, *wanted}
+        contents = {hash: content for hash, content in self._cache.contents() if hash in needed}
+        commits = (unpack(contents[hash]) for hash in self._hashes if hash in contents)
+        return dict(_follow_to_present(commits, frozenset(wanted), cache(self._code.symbols)))
 
 
 def _unit_name(hash: str) -> str:
@@ -167,13 +225,13 @@ def _digest(targets: Sequence[str]) -> str:
 
 
 def _follow_to_present(
-    commits: Sequence[Commit], symbols: Mapping[str, Mapping[str, str]]
+    commits: Iterable[Commit], wanted: Collection[str], symbols: Callable[[str], Mapping[str, str]]
 ) -> Iterator[tuple[str, _FollowedCommit]]:
-    """Iterate over (unit, followed commit), newest first, without merges that have only a subject line."""
+    """Iterate over (unit, followed commit) of the wanted, newest first, without merges that are only a subject."""
     present_paths: dict[str, str] = {}
     for commit in commits:
         # Most merges repeat what the merged commits say; one with a body was written by somebody.
-        if not commit.merges or "\n" in commit.message:
+        if commit.hash in wanted and (not commit.merges or "\n" in commit.message):
             targets = dict.fromkeys(
                 target for change in commit.changes for target in _touched(change, present_paths, symbols)
             )
@@ -185,12 +243,12 @@ def _follow_to_present(
 
 
 def _touched(
-    change: Change, present_paths: Mapping[str, str], symbols: Mapping[str, Mapping[str, str]]
+    change: Change, present_paths: Mapping[str, str], symbols: Callable[[str], Mapping[str, str]]
 ) -> Iterator[str]:
     """Iterate over the present path of a changed file, and the definitions in it that the change touched."""
     path = present_paths.get(change.path, change.path)
     yield path
-    defined = symbols.get(path, {})
+    defined = symbols(path) if change.names else {}
     yield from (f"{path}#{defined[name]}" for name in change.names if name in defined)
 
 

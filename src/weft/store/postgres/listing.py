@@ -3,18 +3,20 @@
 Called by `PostgresStore` for maintenance, linking and export, and by indexes that catch up with the changes.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from weft.model import Edge
-from weft.ports import RecentChanges
-from weft.store.links import SHARED_CONDITION
+from weft.ports import Graph, RecentChanges
+from weft.store.links import SHARED_CONDITION, graph_from_lists
 from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.encode import digest, from_halfvec, name_md5
+from weft.store.postgres.encode import bigint_array, digest, from_halfvec, name_md5
 from weft.store.records import (
     TAIL_COLUMNS,
     EdgeCursor,
     ListedEdge,
+    Row,
     last_whole_sequence,
     listed_edge,
     tail_passages,
@@ -84,6 +86,30 @@ def tagged_keys(snapshot: "PostgresSnapshot", tag: str) -> tuple[str, ...]:
         name=name_md5(f"tag:{tag}"),
     )
     return tuple(key for (key,) in rows)
+
+
+def read_graph(snapshot: "PostgresSnapshot") -> Graph:
+    """Return the nodes of the view's one tenant and the links between them."""
+    visible = snapshot.visible
+    nodes = snapshot.rows(
+        # Of the few texts with the word, the second condition takes those where it names a field.
+        "SELECT n.id, n.key, CASE WHEN position('\"importance\"' in n.fields) > 0"
+        " THEN jsonb_exists(n.fields::jsonb, 'importance') ELSE false END"
+        f" FROM nodes n WHERE {visible.of('n')}"
+    )
+    lists = snapshot.rows(
+        "SELECT l.node_id, l.degree, l.packed FROM adjacency l"
+        f" WHERE {visible.by_tenant('l.tenant_id')} AND {visible.by_tenant('l.owner_tenant_id')}"
+    )
+    return graph_from_lists(nodes, lists, partial(_read_links_between, snapshot))
+
+
+def _read_links_between(snapshot: "PostgresSnapshot", ids: Sequence[int]) -> list[Row]:
+    return snapshot.rows(
+        "SELECT a.id, k.node_id, e.weight FROM nodes a JOIN edges e ON e.source_key = a.key_id"
+        " JOIN keys k ON k.id = e.target_key WHERE a.id = ANY(%(ids)s) AND k.node_id = ANY(%(ids)s)",
+        ids=bigint_array(ids),
+    )
 
 
 def tenant_versions(snapshot: "PostgresSnapshot") -> tuple[tuple[str, int], ...]:

@@ -3,14 +3,14 @@
 The store opens the transactions inside which the other modules of this package work.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Self, TypeVar
 
 from weft.cache import LruCache
 from weft.errors import EmbedderMismatch, StoreReadOnly
 from weft.model import Edge, View
-from weft.ports import Changes, NameRow, NodeRow, StoreStatus
+from weft.ports import Changes, Graph, NameRow, NodeRow, StoreStatus
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
 from weft.store.open import Address
 from weft.store.postgres import listing, maintenance, search
@@ -202,9 +202,14 @@ class PostgresStore(ExportableStore):
         """Yield all nodes of a tenant in id order, read in pages so that no transaction stays open in between."""
         return nodes_in_pages(lambda: self.snapshot(View((tenant,))), after_id)
 
-    def names(self, tenant: str) -> Iterator[NameRow]:
-        """Yield the names of every node of a tenant, read in pages."""
+    def names(self, tenant: str, words: Collection[str] | None = None) -> Iterator[NameRow]:
+        """Yield the names of every node of a tenant, read in pages, whatever the words."""
         return names_in_pages(lambda: self.snapshot(View((tenant,))))
+
+    def graph(self, tenant: str) -> Graph:
+        """Return the nodes of a tenant and the links between them."""
+        with self.snapshot(View((tenant,))) as snapshot:
+            return listing.read_graph(snapshot)
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Return the content hash by key for the nodes that exist."""

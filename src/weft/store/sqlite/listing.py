@@ -1,16 +1,18 @@
 """List what no search needs: edges by page and by maker, keys by tag and unit, sharing, and recent changes."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from weft.model import Edge
-from weft.ports import RecentChanges
-from weft.store.links import SHARED_CONDITION
+from weft.ports import Graph, RecentChanges
+from weft.store.links import SHARED_CONDITION, graph_from_lists
 from weft.store.records import (
     TAIL_COLUMNS,
     EdgeCursor,
     ListedEdge,
+    Row,
     last_whole_sequence,
     listed_edge,
     tail_passages,
@@ -75,6 +77,31 @@ def tagged_keys(connection: sqlite3.Connection, tenant: str, tag: str) -> tuple[
         (tenant, f"tag:{tag}"),
     ).fetchall()
     return tuple(key for (key,) in rows)
+
+
+def read_graph(connection: sqlite3.Connection, tenant: str) -> Graph:
+    """Return the nodes of a tenant and the links between them."""
+    nodes = connection.execute(
+        # Of the few texts with the word, the second condition takes those where it names a field.
+        "SELECT n.id, n.key, instr(n.fields, '\"importance\"') AND json_type(n.fields, '$.importance') IS NOT NULL"
+        " FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id WHERE t.name = ?",
+        (tenant,),
+    ).fetchall()
+    lists = connection.execute(
+        "SELECT l.node_id, l.degree, l.packed FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id"
+        " CROSS JOIN adjacency l ON l.node_id = n.id AND l.tenant_id = t.id WHERE t.name = ?",
+        (tenant,),
+    ).fetchall()
+    return graph_from_lists(nodes, lists, partial(_read_links_between, connection))
+
+
+def _read_links_between(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Row]:
+    return connection.execute(
+        "SELECT a.id, k.node_id, e.weight FROM json_each(?1) j CROSS JOIN nodes a ON a.id = j.value"
+        " CROSS JOIN edges e ON e.source_key = a.key_id CROSS JOIN keys k ON k.id = e.target_key"
+        " WHERE k.node_id IN (SELECT value FROM json_each(?1))",
+        (str(list(ids)),),
+    ).fetchall()
 
 
 def tenant_versions(connection: sqlite3.Connection, visible: Visibility) -> tuple[tuple[str, int], ...]:

@@ -4,8 +4,9 @@ Views and filters are expressed as SQL conditions. Tables refer to each other by
 (tenants, kinds, edge types, makers, facets and keys); one write uses one `Numbers`, and all its parts share it.
 """
 
+import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -31,6 +32,11 @@ _VALUES_PER_QUERY: Final = 500
 PLACEHOLDERS: Final = ", ".join("?" * _VALUES_PER_QUERY)
 
 
+MAX_WORDS_LOOKED_UP: Final = 5_000
+"""Words whose names are looked up one by one; with more, reading the names of all nodes is faster."""
+_WORD: Final = re.compile(r"\w+")
+_BEHIND_A_WORD: Final = (("", "0"), (":", "A"), ("[", "_"), ("`", "a"), ("{", "\U0010ffff"))
+"""Ranges of what may follow the first word of a folded name: nothing, or what no word is made of."""
 _MAX_ID_DIGITS: Final = 18
 """Digits of a name that may be an id: every number of 18 digits fits the 64 bits of a column."""
 WAITING_VECTORS: Final = "unembedded"
@@ -214,6 +220,24 @@ def _conditions(filter: Filter) -> Iterator[tuple[str, list[object]]]:
     for name, text in filter.where:
         if len(text) > MAX_FACET_VALUE_LENGTH:
             yield "EXISTS (SELECT 1 FROM json_each(n.fields) v WHERE v.key = ? AND v.value = ?)", [name, text]
+
+
+def find_nodes_named_by(connection: sqlite3.Connection, visible: Visibility, words: Collection[str]) -> list[int]:
+    """Return the ids of the nodes that may have a name made of these words alone, in order."""
+    # The empty word stands for names that begin with a mark, such as a quotation mark.
+    ranges = [(word + first, word + end) for word in ("", *words) for first, end in _BEHIND_A_WORD]
+    rows = connection.execute(
+        "SELECT m.node_id, m.name FROM json_each(?) j CROSS JOIN names m"
+        " ON m.name >= json_extract(j.value, '$[0]') AND m.name < json_extract(j.value, '$[1]')"
+        f" WHERE {visible.by_tenant('m.tenant_id')}",
+        (orjson.dumps(ranges).decode(),),
+    )
+    return sorted({node_id for node_id, name in rows if _may_be_made_of(name, words)})
+
+
+def _may_be_made_of(name: str, words: Collection[str]) -> bool:
+    # Names in brackets are also known without them, and words of other scripts are not told apart here.
+    return not name.isascii() or name.endswith(")") or all(word in words for word in _WORD.findall(name))
 
 
 def find_names(

@@ -1,7 +1,7 @@
 """Read the embedded store through a view, in one read transaction; every question and every index reads so."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -14,10 +14,17 @@ from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
 from weft.scoring.similarity import unit_rows
 from weft.store import links
-from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, read_edge, read_nodes, read_passages
+from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, read_edge, read_nodes, read_passages
 from weft.store.sqlite.links import read_arcs
 from weft.store.sqlite.listing import read_tail
-from weft.store.sqlite.lookup import Visibility, find_names, matching_ids, names_by_number, read_edges
+from weft.store.sqlite.lookup import (
+    Visibility,
+    find_names,
+    find_nodes_named_by,
+    matching_ids,
+    names_by_number,
+    read_edges,
+)
 from weft.store.statistics import PASSAGES_PER_BATCH, ScanCache, ScannedStatistics, count_statistics
 
 if TYPE_CHECKING:
@@ -160,6 +167,20 @@ class SqliteSnapshot:
             " AND n.id > ? ORDER BY n.id LIMIT ?",
             (after_id, limit),
         ).fetchall()
+        return self._name_rows(rows)
+
+    def names_of_words(self, words: Collection[str]) -> list[NameRow]:
+        """Return the names of the nodes of the view that have one made of these words, by id."""
+        ids = find_nodes_named_by(self.connection, self.visible, words)
+        rows = self.connection.execute(
+            "SELECT n.id, n.tenant_id, n.key, n.title, n.language FROM json_each(?) j"
+            f" CROSS JOIN nodes n ON n.id = j.value WHERE {self.visible.of('n')}",
+            (_json(ids),),
+        ).fetchall()
+        return [row for _, row in self._name_rows(rows)]
+
+    def _name_rows(self, rows: Sequence[Row]) -> list[tuple[int, NameRow]]:
+        """Return rows of (id, tenant, key, title, language) with the aliases of each node."""
         aliases, tenants = self._read_aliases(_json(row[0] for row in rows)), self.visible.tenants
         return [
             (node_id, NameRow(tenants[tenant], key, title, aliases.get(node_id, ()), language))

@@ -1,7 +1,7 @@
 """Keep a store in one SQLite file in a folder, which many processes read while one writes."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -11,7 +11,7 @@ import orjson
 from weft.cache import LruCache
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
 from weft.model import Edge, View
-from weft.ports import Changes, NameRow, NodeRow, StoreStatus
+from weft.ports import Changes, Graph, NameRow, NodeRow, StoreStatus
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
 from weft.store.records import EdgeCursor, ListedEdge, not_unicode_error
 from weft.store.sqlite import listing, maintenance
@@ -25,7 +25,7 @@ from weft.store.sqlite.connection import (
     read_version,
     translate_errors,
 )
-from weft.store.sqlite.lookup import names_by_number, read_visibility
+from weft.store.sqlite.lookup import MAX_WORDS_LOOKED_UP, names_by_number, read_visibility
 from weft.store.sqlite.maintenance import read_status
 from weft.store.sqlite.nodes import stored_keys
 from weft.store.sqlite.schema import SCHEMA_VERSION, migrate
@@ -227,9 +227,20 @@ class SqliteStore(ExportableStore):
         """Yield all nodes of a tenant in id order, in pages, so that no transaction stays open in between."""
         return nodes_in_pages(lambda: self._open_snapshot(View((tenant,)), self._unmapped_pool), after_id)
 
-    def names(self, tenant: str) -> Iterator[NameRow]:
-        """Yield the key, title, aliases and language of every node of a tenant, a page at a time."""
+    def names(self, tenant: str, words: Collection[str] | None = None) -> Iterator[NameRow]:
+        """Yield the key, title, aliases and language of every node of a tenant, a page at a time.
+
+        With few words, only nodes are read that have a name made of these words.
+        """
+        if words is not None and len(words) <= MAX_WORDS_LOOKED_UP:
+            with self.snapshot(View((tenant,))) as snapshot:
+                return iter(snapshot.names_of_words(words))
         return names_in_pages(lambda: self._open_snapshot(View((tenant,)), self._unmapped_pool))
+
+    def graph(self, tenant: str) -> Graph:
+        """Return the nodes of a tenant and the links between them."""
+        with translate_errors(self.file), self._unmapped_pool.reading() as connection:
+            return listing.read_graph(connection, tenant)
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Return the content hash by key for the nodes that exist."""

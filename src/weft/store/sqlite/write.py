@@ -4,8 +4,6 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-import orjson
-
 from weft.model import AliasSet, Node
 from weft.ports import Changes
 from weft.store.records import list_names
@@ -94,15 +92,16 @@ def _write_importance(
         by_tenant.setdefault(tenant, {})[key] = float(value)
     changed: list[tuple[float, int]] = []
     for tenant, values in by_tenant.items():
+        # All nodes are read, because nearly all are weighed: to look them up by key would take longer.
         stored = connection.execute(
-            "SELECT k.key, n.node_id, n.value FROM json_each(?) j CROSS JOIN keys k ON k.tenant_id = ?"
-            " AND k.key = j.value CROSS JOIN importance n ON n.node_id = k.node_id",
-            (orjson.dumps(list(values)).decode(), numbers.tenant(tenant)),
+            "SELECT k.key, n.node_id, n.value FROM keys k CROSS JOIN importance n ON n.node_id = k.node_id"
+            " WHERE k.tenant_id = ?",
+            (numbers.tenant(tenant),),
         )
         changed += [
             (values[key], node_id)
             for key, node_id, before in stored
-            if abs(before - values[key]) > _IMPORTANCE_TOLERANCE
+            if key in values and abs(before - values[key]) > _IMPORTANCE_TOLERANCE
         ]
     connection.executemany("UPDATE importance SET value = ? WHERE node_id = ?", changed)
     return bool(changed)
