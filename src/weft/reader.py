@@ -14,7 +14,7 @@ from weft.embed import is_own_model, open_embedder
 from weft.errors import InvalidInput, StoreCorrupt, StoreTimedOut, StoreUnreachable, UnknownName, WeftError
 from weft.history import History
 from weft.indexing.freshness import REFRESH_SECONDS, Upkeep, mark_snapshot
-from weft.model import CONSISTENCIES, Context, Edge, Filter, Node, View
+from weft.model import CONSISTENCIES, KNOWLEDGE_KINDS, Context, Edge, Filter, Node, View
 from weft.pipeline.query import Reading
 from weft.pipeline.retrieve import RetrievalResult
 from weft.ports import NOTE_FORM, TANA_FORM, Embedder, Index, Snapshot, Store
@@ -61,7 +61,7 @@ _OTHER_KINDS: Final = (
     *("file", "module", "class", "interface", "type", "function", "method", "config", "commit"),
     *("document", "section", "requirement", "feature", "decision", "message", "session"),
     *("chapter", "scene", "memory", "experience", "value"),
-    *("faq", "playbook", "permission_rule", "concept", "schema_index", "schema_field", "example", "entity"),
+    *KNOWLEDGE_KINDS,
 )
 """The kinds of nodes that are no notes, whoever wrote them."""
 _PLAIN_KINDS: Final = ("note",)

@@ -331,7 +331,7 @@ def _write_batch(source: Source, batch: _Batch, run: _Run, unlinked: Collection[
     )
     declare_shared(store, [edge for unit in batch.units for edge in unit.edges])
     run.mentions.before_write([node for node, _ in batch.changed], [prepared.node for prepared in batch.unchanged])
-    run.relations.before_change((node.tenant, node.key, node.tags) for node, _ in batch.changed)
+    run.relations.before_write([node for node, _ in batch.changed])
     run.mentions.search_names([prepared.node for prepared in batch.unchanged if prepared.unit in unlinked])
     upserts = batch.prepared() + batch.unchanged
     stamps = tuple((run.tenant, source.name, unit.name, NOT_LINKED) for unit in batch.units)
@@ -382,7 +382,7 @@ def _remove(refs: Sequence[tuple[str, str]], edges: tuple[EdgeSet, ...], run: _R
     """Remove the nodes of the given (tenant, key), and replace the given edge sets."""
     if refs or edges:
         run.mentions.before_removal(refs)
-        run.relations.before_change((tenant, key, ()) for tenant, key in refs)
+        run.relations.before_removal(refs)
         run.indexing.store.write(Changes(removes=tuple(refs), edges=edges))
         run.removed += len(refs)
 
@@ -395,7 +395,7 @@ def _index_stories(sources: Sequence[str], run: _Run) -> None:
     for story in changed_stories(run.indexing.store, run.tenant, sources):
         changed, unchanged = separate_unchanged([(node, story.unit) for node in story.nodes], run.indexing)
         run.mentions.before_write([node for node, _ in changed], ())
-        run.relations.before_change((node.tenant, node.key, node.tags) for node, _ in changed)
+        run.relations.before_write([node for node, _ in changed])
         upserts = run.preparer.submit_nodes(changed)() + unchanged
         _remove(story.removed, (), run)
         run.indexing.store.write(Changes(upserts=upserts, edges=story.edges, aliases=story.aliases))

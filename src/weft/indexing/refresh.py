@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from weft.indexing.ingest import NOT_LINKED, RELINK, IndexingContext, edge_sets, separate_unchanged, unit_name
-from weft.indexing.link import LinkSettings, MentionLinker, declare_shared, read_link_settings
+from weft.indexing.link import MentionLinker, RelationLinker, declare_shared, read_link_settings
 from weft.indexing.prepare import NodePreparer
 from weft.model import EdgeSet
 from weft.ports import Changes, HasTree, Source, Unit
@@ -28,8 +28,9 @@ def refresh_files(
 
     `names` are all files of the source. At least one file is read, however slow that is.
     """
-    # Links by tags and meaning depend on what nodes were before, which only a whole run takes note of.
-    if read_link_settings(indexing.store, tenant) != LinkSettings():
+    settings = read_link_settings(indexing.store, tenant)
+    # Where all nodes are linked by tags and meaning, one file may change very many links.
+    if not (settings.kinds or settings.are_none):
         return
     with NodePreparer(indexing.embed, indexing.count) as preparer:
         # What is gone costs nothing to read, and must not be answered with.
@@ -54,9 +55,12 @@ def _write_unit(
     changed, unchanged = separate_unchanged(list(owned.values()), indexing)
     missing = [ref for ref in store.unit_keys(source.name, unit_name(tenant, unit.name)) if ref not in owned]
     declare_shared(store, unit.edges)
+    relations = RelationLinker(store, indexing.index)
+    relations.before_write([node for node, _ in changed])
     upserts = preparer.submit_nodes(changed)() + unchanged
     edges = edge_sets(source, tenant, unit.name, unit.edges, store)
     store.write(Changes(upserts=upserts, edges=edges, units=((tenant, source.name, unit.name, NOT_LINKED),)))
+    relations.link()
     _remove_nodes(missing, (), tenant, indexing)
 
 
@@ -77,6 +81,9 @@ def _remove_nodes(
     if not refs and not edges:
         return
     mentions = MentionLinker(indexing.store, indexing.index)
+    relations = RelationLinker(indexing.store, indexing.index)
     mentions.before_removal(refs)
+    relations.before_removal(refs)
     relink = tuple((owner, RELINK, key, "1") for owner, keys in mentions.texts.items() for key in keys)
     indexing.store.write(Changes(removes=tuple(refs), edges=edges, units=relink))
+    relations.link()

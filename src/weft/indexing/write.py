@@ -54,7 +54,7 @@ def put(
         changed, unchanged = separate_unchanged([(_with_source(node), "") for node in nodes], indexing)
         if mentions:
             mention_linker.before_write([node for node, _ in changed], ())
-        relation_linker.before_change((node.tenant, node.key, node.tags) for node, _ in changed)
+        relation_linker.before_write([node for node, _ in changed])
         upserts = prepare(changed, indexing.embed, indexing.count)
         # An empty scope replaces none of the edges that are there.
         edge_sets = tuple(
@@ -82,7 +82,7 @@ def delete(indexing: IndexingContext, refs: Sequence[tuple[str, str]]) -> Writte
         # Only keys that are stored count as removed, and only their names are looked up in other texts.
         stored = [(tenant, key) for tenant, keys in keys_by_tenant.items() for key in store.hashes(tenant, keys)]
         mention_linker.before_removal(stored)
-        relation_linker.before_change((tenant, key, ()) for tenant, key in stored)
+        relation_linker.before_removal(stored)
         sequence = store.write(Changes(removes=tuple(stored)))
         deadline.lift()
         return _link(indexing, mention_linker, relation_linker, Written(removed=len(stored), sequence=sequence))

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from weft.model import Edge, Filter
+from weft.model import FOUND_ENTITY, Edge, Filter
 from weft.ports import Index, Snapshot
 
 if TYPE_CHECKING:
@@ -82,20 +82,27 @@ def _make_edge(tenant: str, key: str, other: str, tags: Mapping[str, frozenset[s
 
 
 def find_nearest(
-    snapshot: Snapshot, index: Index, node_id: int, threshold: float
+    snapshot: Snapshot, index: Index, node_id: int, threshold: float, kinds: tuple[str, ...] = ()
 ) -> tuple[tuple[int, float], ...]:
-    """Return the nodes at least so near to one, as (id, cosine), nearest first, from a few dozen passages."""
+    """Return the nodes at least so near to one, as (id, cosine), nearest first, from a few dozen passages.
+
+    With `kinds`, only nodes of these count, and of these not the entities that were found in prose.
+    """
     vector = _mean_vector(snapshot, node_id)
     if vector is None:
         return ()
-    found = index.semantic(snapshot, vector, Filter(), _PASSAGES_SEARCHED)
+    found = index.semantic(snapshot, vector, Filter(kinds=kinds), _PASSAGES_SEARCHED)
     rows = snapshot.passages(found.passage_ids.tolist())
     cosine = dict(zip(found.passage_ids.tolist(), found.scores.tolist(), strict=True))
     best: dict[int, float] = {}
     for row in rows:
         if row.node_id != node_id and cosine[row.id] >= threshold:
             best[row.node_id] = max(best.get(row.node_id, 0.0), round(cosine[row.id], 6))
-    keys = {number: stored.node.key for number, stored in snapshot.nodes(sorted(best)).items()}
+    keys = {
+        number: stored.node.key
+        for number, stored in snapshot.nodes(sorted(best)).items()
+        if not kinds or FOUND_ENTITY not in stored.node.key
+    }
     # Keys decide between equals, because ids differ from store to store.
     return tuple(sorted(((other, best[other]) for other in keys), key=lambda pair: (-pair[1], keys[pair[0]])))
 

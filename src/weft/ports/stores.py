@@ -337,8 +337,8 @@ class Store(Protocol):
         """Return the nodes of a tenant and the links between them, without reading the nodes themselves."""
         ...
 
-    def keys_with_tag(self, tenant: str, tag: str) -> tuple[str, ...]:
-        """Return the sorted keys of a tenant's nodes that carry the tag."""
+    def keys_with_tag(self, tenant: str, tag: str, kinds: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the sorted keys of a tenant's nodes that carry the tag, if given only those of some kinds."""
         ...
 
     def share(self, tenant: str, shared: Sequence[str]) -> None:

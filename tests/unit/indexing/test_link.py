@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from weft import Node, Weft
 from weft.errors import InvalidInput
+from weft.indexing import link
 from weft.links.similar import RING_NEIGHBOURS
 from weft.model import View
 
@@ -40,14 +42,66 @@ def test_the_weight_is_how_much_of_their_tags_two_nodes_share(weft: Weft) -> Non
     assert edges(weft, "shared_tag") == {("app:0001", "app:0002"): 0.333333}
 
 
-def test_without_being_asked_for_nothing_is_drawn_and_it_can_be_taken_away(weft: Weft) -> None:
+def test_nodes_of_a_knowledge_base_are_linked_unasked_and_it_can_be_taken_away(weft: Weft) -> None:
     weft.put([node(1, "a"), node(2, "a")])
-    assert edges(weft, "shared_tag") == {}
-    weft.link(similar=None)
-    assert edges(weft, "shared_tag")
+    assert edges(weft, "shared_tag") == {("app:0001", "app:0002"): 1.0}
     weft.link(shared_tags=False, similar=None)
     weft.put([node(3, "a")])
     assert edges(weft, "shared_tag") == {}
+
+
+def test_other_nodes_and_entities_found_in_prose_are_not_linked_unasked(weft: Weft) -> None:
+    others = [replace(node(number, "a"), kind="note", key=f"app:n{number}") for number in range(3)]
+    found = [replace(node(number, "a"), kind="entity", key=f"book:entity/{number}") for number in range(3)]
+    weft.put([node(1, "a"), node(2, "a"), *others, *found])
+    assert set(edges(weft, "shared_tag")) == {("app:0001", "app:0002")}
+    assert {key for pair in edges(weft, "similar") for key in pair} <= {"app:0001", "app:0002"}
+
+
+def test_a_node_that_becomes_another_kind_loses_its_links(weft: Weft) -> None:
+    weft.put([node(1, "a"), node(2, "a")])
+    weft.put([replace(node(2, "a"), kind="note")])
+    assert (edges(weft, "shared_tag"), edges(weft, "similar")) == ({}, {})
+
+
+def test_links_drawn_unasked_one_by_one_are_those_drawn_at_once(tmp_path: Path) -> None:
+    nodes = [node(number, "a" if number % 2 else "b", "c") for number in range(30)]
+    drawn = []
+    for name, batches in (("one", [[each] for each in nodes]), ("all", [nodes])):
+        with Weft.open(tmp_path / name / ".weft") as weft:
+            for batch in batches:
+                weft.put(batch)
+            drawn.append((edges(weft, "shared_tag"), edges(weft, "similar")))
+    assert drawn[0] == drawn[1]
+
+
+def test_a_very_large_write_is_not_linked_unasked(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "_MAX_AUTOMATIC_NODES", 3)
+    weft.put([node(number, "a") for number in range(5)])
+    assert edges(weft, "shared_tag") == {}
+    weft.link(similar=None)
+    assert edges(weft, "shared_tag")
+
+
+def test_a_file_that_is_read_again_before_an_answer_keeps_its_links_current(tmp_path: Path) -> None:
+    desk = tmp_path / "desk"
+    desk.mkdir()
+
+    def write(**tags: str) -> None:
+        for name, tag in tags.items():
+            (desk / f"{name}.md").write_text(f"---\ntype: faq\ntags: [{tag}]\n---\n# {name}\n\nOf {name}.\n")
+
+    write(one="a", two="a", three="b")
+    with Weft.open(tmp_path / ".weft", embedder=None) as weft:
+        weft.index(desk)
+        assert set(edges(weft, "shared_tag")) == {("desk:one.md", "desk:two.md")}
+    write(two="b")
+    with Weft.open(tmp_path / ".weft", embedder=None, refresh_seconds=1000.0) as weft:
+        weft.context("two")
+        assert set(edges(weft, "shared_tag")) == {("desk:three.md", "desk:two.md")}
+        (desk / "three.md").unlink()
+        weft.context("three")
+        assert edges(weft, "shared_tag") == {}
 
 
 CHANGES = st.lists(

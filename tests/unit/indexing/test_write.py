@@ -17,7 +17,7 @@ def weft(tmp_path: Path) -> Iterator[Weft]:
 
 
 def node(key: str, title: str, text: str = "", **more: object) -> Node:
-    return Node(key=f"app:{key}", kind="faq", title=title, text=text, **more)  # type: ignore[arg-type]
+    return Node(key=f"app:{key}", kind="policy", title=title, text=text, **more)  # type: ignore[arg-type]
 
 
 def test_what_is_put_is_found_by_the_next_question(weft: Weft) -> None:
@@ -99,7 +99,7 @@ def test_a_tenants_version_moves_only_with_its_own_knowledge(weft: Weft) -> None
     assert weft.store.tenant_versions(View()) != before[0]
 
 
-@pytest.mark.parametrize("wrong", [Node("", "faq"), Node("app:x", " "), Node("k" * 501, "faq")])
+@pytest.mark.parametrize("wrong", [Node("", "policy"), Node("app:x", " "), Node("k" * 501, "faq")])
 def test_a_node_that_cannot_be_kept_is_refused_with_the_reason(weft: Weft, wrong: Node) -> None:
     with pytest.raises(InvalidInput, match="Give 1 to 500 characters"):
         weft.put([wrong])

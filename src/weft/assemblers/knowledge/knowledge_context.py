@@ -267,6 +267,8 @@ def _explain_gaps(
                 f"{missing} of {len(members)} {_LIST_LABELS[name]} did not fit into max_tokens "
                 f"{request.max_tokens}; the smallest of them takes {spending.smallest_dropped[name]} tokens."
             )
+    if spending.best_entry is not None:
+        yield f"The best entry point is shown with max_tokens {spending.best_entry} or more."
 
 
 def _explain_no_entry_points(request: KnowledgeRequest, kinds: Sequence[str], snapshot: Snapshot) -> str:

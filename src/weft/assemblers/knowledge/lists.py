@@ -6,7 +6,7 @@ The records are those of the service and of its client alike. The budget goes to
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, get_args
 
 import orjson
 import xxhash
@@ -21,6 +21,16 @@ MAX_NEIGHBOURS: Final = 256
 """Edges of one node to look at for entities and links; only hubs have more, and the strongest come first."""
 SHARES_PERCENT: Final = {"entry_points": 60.0, "context_nodes": 30.0, "entities": 10.0}
 """The share of the budget that each list may spend first, as the design fixes it; keys as in `tokens_used`."""
+EdgeType = Literal["related", "parent", "example_of", "shared_tag", "similar"]
+"""The types of edges that an answer names, as the design fixes them."""
+_GENERAL_EDGE: Final[EdgeType] = "related"
+"""The type that stands for every other: a link of which the answer says no more."""
+_EDGE_TYPES: Final[Mapping[str, EdgeType]] = {
+    **{name: name for name in get_args(EdgeType)},
+    # Sources draw this from a document to its sections, as the design draws `parent`.
+    "contains": "parent",
+}
+"""Types of stored edges that an answer names, with the names that they get."""
 _BEST_LIST: Final = "entry_points"
 """The list whose best item may take of the whole budget, before the rest of it is shared."""
 
@@ -55,7 +65,7 @@ class ContextNode(ListedNode):
 
     distance: int
     path: tuple[int, ...]
-    edge_type: str | None
+    edge_type: EdgeType | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +143,7 @@ def make_context_node(
         score=closeness(candidate),
         distance=candidate.distance,
         path=(*start, *steps),
-        edge_type=candidate.path[-1].edge_type if candidate.path else None,
+        edge_type=_EDGE_TYPES.get(candidate.path[-1].edge_type, _GENERAL_EDGE) if candidate.path else None,
     )
 
 
@@ -195,6 +205,8 @@ class Spending(Struct, frozen=True):
     total: int | None = None
     by_list: Mapping[str, int] | None = None
     smallest_dropped: Mapping[str, int] | None = None
+    best_entry: int | None = None
+    """The tokens of the best entry point, if it was dropped: with that budget it is shown."""
 
 
 def spend(lists: Lists, budget: int | None, count: TokenCounter) -> Spending:
@@ -234,7 +246,10 @@ def _summarise(
         dropped = [each for index, each in enumerate(members) if (name, index) not in taken]
         if dropped:
             smallest_dropped[name] = costs.smallest(name, dropped)
-    return Spending(Lists(*kept.values()), sum(used.values()), used, smallest_dropped)
+    best = next(iter(candidates[_BEST_LIST]), None)
+    is_dropped = best is not None and (_BEST_LIST, 0) not in taken
+    best_entry = costs.exact(_BEST_LIST, best.node) if best is not None and is_dropped else None
+    return Spending(Lists(*kept.values()), sum(used.values()), used, smallest_dropped, best_entry)
 
 
 class _Costs:

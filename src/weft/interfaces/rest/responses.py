@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from weft.assemblers.knowledge.lists import EdgeType
+
 MatchSource = Literal["bm25", "vector", "hybrid"]
 
 
@@ -30,7 +32,7 @@ class ContextNodeResult(ListedNodeResult):
 
     distance: int
     path: list[int]
-    edge_type: str | None
+    edge_type: EdgeType | None
 
 
 class EntityResult(BaseModel):

@@ -78,12 +78,14 @@ def drawn_edges(connection: Connection, tenant: str, key: str, maker: str) -> tu
     )
 
 
-def tagged_keys(snapshot: "PostgresSnapshot", tag: str) -> tuple[str, ...]:
-    """Return the keys of the nodes that carry a tag, in order."""
+def tagged_keys(snapshot: "PostgresSnapshot", tag: str, kinds: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the keys of the nodes that carry a tag, in order, if given only those of some kinds."""
+    of_kinds = " AND n.kind_id IN (SELECT id FROM kinds WHERE name = ANY(%(kinds)s))" if kinds else ""
     rows = snapshot.rows(
         "SELECT n.key FROM facet_names m JOIN facets f ON f.facet_id = m.id JOIN nodes n ON n.id = f.node_id"
-        f" WHERE md5(m.name) = %(name)s AND {snapshot.visible.by_tenant('f.tenant_id')} ORDER BY n.key",
+        f" WHERE md5(m.name) = %(name)s AND {snapshot.visible.by_tenant('f.tenant_id')}{of_kinds} ORDER BY n.key",
         name=name_md5(f"tag:{tag}"),
+        kinds=list(kinds),
     )
     return tuple(key for (key,) in rows)
 

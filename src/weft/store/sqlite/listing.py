@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
+import orjson
+
 from weft.model import Edge
 from weft.ports import Graph, RecentChanges
 from weft.store.links import SHARED_CONDITION, graph_from_lists
@@ -69,12 +71,16 @@ def drawn_edges(connection: sqlite3.Connection, tenant: str, key: str, maker: st
     )
 
 
-def tagged_keys(connection: sqlite3.Connection, tenant: str, tag: str) -> tuple[str, ...]:
-    """Return the keys of a tenant's nodes that carry a tag, in order."""
+def tagged_keys(
+    connection: sqlite3.Connection, tenant: str, tag: str, kinds: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the keys of a tenant's nodes that carry a tag, in order, if given only those of some kinds."""
+    of_kinds = " AND n.kind_id IN (SELECT id FROM kinds WHERE name IN (SELECT value FROM json_each(?)))"
     rows = connection.execute(
         "SELECT n.key FROM facet_names m JOIN tenants t ON t.name = ? JOIN facets f ON f.facet_id = m.id"
-        " AND f.tenant_id = t.id JOIN nodes n ON n.id = f.node_id WHERE m.name = ? ORDER BY n.key",
-        (tenant, f"tag:{tag}"),
+        f" AND f.tenant_id = t.id JOIN nodes n ON n.id = f.node_id WHERE m.name = ?{of_kinds if kinds else ''}"
+        " ORDER BY n.key",
+        (tenant, f"tag:{tag}", *([orjson.dumps(list(kinds)).decode()] if kinds else ())),
     ).fetchall()
     return tuple(key for (key,) in rows)
 

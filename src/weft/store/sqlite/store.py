@@ -271,10 +271,10 @@ class SqliteStore(ExportableStore):
         with self._reading() as connection:
             return listing.drawn_edges(connection, tenant, key, maker)
 
-    def keys_with_tag(self, tenant: str, tag: str) -> tuple[str, ...]:
-        """Return the keys of a tenant's nodes that carry a tag, in order."""
+    def keys_with_tag(self, tenant: str, tag: str, kinds: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the keys of a tenant's nodes that carry a tag, in order, if given only those of some kinds."""
         with self._reading() as connection:
-            return listing.tagged_keys(connection, tenant, tag)
+            return listing.tagged_keys(connection, tenant, tag, kinds)
 
     def last_sequence(self) -> int:
         """Return the number of the last write that changed something."""

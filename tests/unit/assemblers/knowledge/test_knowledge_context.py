@@ -50,7 +50,7 @@ def ask(weft: Weft, query: str, *tenants: str, **more: object) -> KnowledgeConte
 def test_context_scores_are_those_of_the_documents_table(
     weft: Weft, hops: int, weight: float, score: float
 ) -> None:
-    chain = [node("zebra"), *(node(f"step{number}", "concept") for number in range(1, hops + 1))]
+    chain = [node("zebra"), *(node(f"step{number}", "policy") for number in range(1, hops + 1))]
     edges = [Edge(one.key, two.key, "related") for one, two in pairwise(chain)]
     edges[-1] = Edge(edges[-1].source, edges[-1].target, "parent", weight)
     weft.put(chain, edges)
