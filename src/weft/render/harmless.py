@@ -34,6 +34,7 @@ _CHAT_TOKEN: Final = re.compile(
     r"""
     <(?= [|｜] [^<>|｜\n]{1,60} [|｜]> )                           # <|im_start|>, <|eot_id|>
   | <(?= </?SYS>> ) | <(?= (?:start|end)_of_(?:turn|text)> )       # <<SYS>>, <start_of_turn>
+  | <(?= /?(?:s|bos|eos|pad|unk|think|tool_call|tool_response)> )   # the single tokens of many models
   | \[(?= /?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\] )
     """,
     re.VERBOSE,
@@ -56,10 +57,16 @@ _TAG_OPENING: Final = re.compile(r"<(?=[A-Za-z/!?])")
 # CommonMark's links in angle brackets. One with a backtick does not count: it would shift the spans behind it.
 _AUTOLINK: Final = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>`]*|[\w.!#$%&'*+/=?^{}~-]+@[\w.-]+)>")
 _KNOWN_TAG: Final = re.compile(
-    rf"<(?=/?(?:{_FRAME_TAGS}|{_ACTIVE_TAGS}|{_TEXT_TAGS})(?:[\s/>]|\Z)|!--|!\[|!doctype|\?[a-z])", re.IGNORECASE
+    # A backslash may follow too: in JSON it begins a line break that stands behind the name.
+    rf"<(?=/?(?:{_FRAME_TAGS}|{_ACTIVE_TAGS}|{_TEXT_TAGS})(?:[\s/>\\]|\Z)|/\s+(?:{_FRAME_TAGS})\s*>"
+    r"|!--|!\[|!doctype|\?[a-z])",
+    re.IGNORECASE,
 )
-_TAG_IN_CODE: Final = re.compile(rf"<(?=/?(?:{_FRAME_TAGS}|{_ACTIVE_TAGS})(?:[\s/>]|\Z))", re.IGNORECASE)
-_FRAME_TAG: Final = re.compile(rf"<(?=/?(?:{_FRAME_TAGS})\s*>)", re.IGNORECASE)
+_TAG_IN_CODE: Final = re.compile(
+    rf"<(?=/?(?:{_FRAME_TAGS}|{_ACTIVE_TAGS})(?:[\s/>]|\Z)|/\s+(?:{_FRAME_TAGS})\s*>)", re.IGNORECASE
+)
+# In code for which Markdown promises that no tag acts; still, no page hands a script or the end of a prompt on.
+_FRAME_TAG: Final = re.compile(rf"<(?=(?:/\s*)?(?:{_FRAME_TAGS})\s*>|/?script(?:[\s/>]|\Z))", re.IGNORECASE)
 _BACKTICKS: Final = re.compile("`+")
 _TICK_IN_TARGET: Final = re.compile(r"\]\([^)\n]*`")
 _BLANK_LINE: Final = re.compile(r"(\n[ \t]*(?:\n[ \t]*)*\n)")
@@ -109,7 +116,7 @@ def break_tags_in_code(text: str) -> str:
 
 
 def break_frame_tags(text: str) -> str:
-    """Do the same for code in a fence, where only the tags that surround a page in a prompt matter."""
+    """Do the same for code in a fence or span, where only scripts and the tags around a page matter."""
     return _FRAME_TAG.sub(r"<\\", text) if "<" in text else text
 
 
@@ -121,8 +128,8 @@ def encode_tags(text: str) -> str:
 def write_entities(text: str, *, in_paragraph: bool) -> str:
     """Write the bracket of every HTML tag in Markdown as an entity; links in angle brackets stay.
 
-    Tags in code spans stay too, in paragraphs where the spans are certain. They are not in the first paragraph of
-    a text that goes on `in_paragraph`, since a backtick before it may pair with one of its own.
+    Most tags in code spans stay too, in paragraphs where the spans are certain. They are not in the first
+    paragraph of a text that goes on `in_paragraph`, since a backtick before it may pair with one of its own.
     """
     if "<" not in text or _TAG_OPENING.search(text) is None:
         return text
@@ -153,7 +160,10 @@ def _write_outside_code(paragraph: str) -> str:
         return _write_entities(paragraph)
     # Where the backticks of every line pair within it, they pair so however the lines are grouped into blocks.
     written = [
-        "".join(piece if inside else _write_entities(piece) for inside, piece in _alternate(line, found or ()))
+        "".join(
+            break_frame_tags(piece) if inside else _write_entities(piece)
+            for inside, piece in _alternate(line, found or ())
+        )
         for line, found in zip(lines, spans, strict=True)
     ]
     return "\n".join(written) if lines else paragraph

@@ -36,7 +36,9 @@ _HAZARD: Final = re.compile(
 _SUSPECT_FIRST_LINE: Final = re.compile(r"[ \t]*[-=\[SsNn]")
 _SUSPECT_LATER_LINE: Final = re.compile(r"\n[ \t]*[-=\[SsNn]")
 _LIKE_A_TITLE: Final = re.compile(
-    r"(\A|\n[ \t]*\n)(?=[^\n]*\S[ \t]+(?:\[[^\[\]\n]+\]|\((?P<kind>[^()\n]+)\))[ \t]*$)", re.MULTILINE
+    # Any white space, not only blanks: a reader cannot tell them apart.
+    r"(\A|\n[^\S\n]*\n)(?=[^\n]*\S[^\S\n]+(?:\[[^\[\]\n]+\]|\((?P<kind>[^()\n]+)\))[^\S\n]*$)",
+    re.MULTILINE,
 )
 _LIKE_A_POINTER: Final = re.compile(r"^(?=[ \t]*-[ ][^\n]*\S[ ]\([^(),\n]++,[ ][^()\s:/.]*+[:/.])", re.MULTILINE)
 _PHRASES: Final = {

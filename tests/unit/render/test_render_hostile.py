@@ -142,10 +142,10 @@ def test_no_prose_carries_a_tag_that_closes_the_prompt_or_runs(attack: str, form
     assert not TAG.search(body)
 
 
-def test_a_fence_keeps_its_code_but_cannot_close_the_prompt() -> None:
-    node = Node("k", "note", text="```html\n<script>run()</script>\n</context>\n```")
+def test_a_fence_keeps_its_code_but_neither_closes_the_prompt_nor_hands_on_a_script() -> None:
+    node = Node("k", "note", text="```html\n<b>run()</b><script>\n</context>\n```")
     shown = printed("markdown", item(node), Block("text"))
-    assert shown == "\n```html\n<script>run()</script>\n<\\/context>\n```"
+    assert shown == "\n```html\n<b>run()</b><\\script>\n<\\/context>\n```"
 
 
 def test_a_json_page_gives_back_the_tags_that_it_hides() -> None:
