@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
@@ -12,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from weft.assemblers import AssembledContext, AssemblyOptions, ContextSource, Entity, SearchResult, assemble
+from weft.assemblers import (
+    AssembledContext,
+    AssemblyOptions,
+    ContextSource,
+    Entity,
+    SearchResult,
+    WorkspaceAssembler,
+    assemble,
+)
 from weft.errors import InvalidInput
 from weft.model import Candidate, Node, Origin
 from weft.tokens import counter_for
@@ -97,6 +105,93 @@ def test_should_include_sources() -> None:
     assert len(page.sources) == 14
     assert "**Sources:**" not in assembled(many, include_sources=False).context
     assert assembled(many, include_sources=False).sources == page.sources
+
+
+# --- the data model and the implementation, sentence by sentence ---------------------------------------------
+
+
+def test_an_object_with_assemble_gives_the_same_as_the_function() -> None:
+    options = AssemblyOptions(max_tokens=300)
+    made = asyncio.run(WorkspaceAssembler().assemble(RESULTS, options, question="load"))
+    assert made == assembled(max_tokens=300, question="load")
+
+
+def test_the_records_have_the_documented_fields() -> None:
+    names = {record: {each.name for each in fields(record)} for record in (AssembledContext, ContextSource)}
+    assert names[AssembledContext] == {"context", "sources", "token_count", "truncated", "summary"}
+    assert names[ContextSource] == {"entity_id", "name", "type", "file", "line", "relevance"}
+    documented = {"max_tokens", "format", "include_sources", "include_code_content", "group_by_type"}
+    assert {each.name for each in fields(AssemblyOptions)} == documented
+
+
+def test_results_are_sorted_by_relevance_within_their_group() -> None:
+    scores = (0.2, 0.9, 0.5)
+    results = [
+        SearchResult(f"d{score}", Entity(f"at {score}", "document", content=f"Of {score}"), score)
+        for score in scores
+    ]
+    assert [source.relevance for source in assembled(results).sources] == [0.9, 0.5, 0.2]
+
+
+def test_groups_come_in_the_order_code_documentation_conversation_other() -> None:
+    assert [assembled().context.index(title) for title in TITLES] == sorted(
+        assembled().context.index(title) for title in TITLES
+    )
+
+
+def test_groups_without_results_have_no_heading() -> None:
+    assert [title for title in TITLES if title in assembled(RESULTS[:1]).context] == [TITLES[3]]
+
+
+def test_groups_are_separated_by_a_rule() -> None:
+    assert assembled(include_sources=False).context.count("\n\n---\n\n") == 3
+
+
+def test_the_location_is_file_and_line_or_file_or_type() -> None:
+    places = [("a.py", 3, "*a.py:3*"), ("a.py", None, "*a.py*"), (None, None, "*function*")]
+    for file, line, shown in places:
+        result = SearchResult("a", Entity("load", "function", file, line, summary="Loads."), 1.0)
+        assert f"### load\n{shown}\n\nLoads." in assembled([result]).context
+
+
+def test_long_code_is_cut_and_says_so() -> None:
+    content = "\n".join(f"value_{number} = compute({number})" for number in range(400))
+    page = assembled(
+        [SearchResult("a", Entity("values", "function", "a.py", 1, content=content), 1.0)], max_tokens=300
+    )
+    assert page.truncated
+    assert "…" in page.context or "..." in page.context
+
+
+def test_truncated_is_set_and_the_summary_says_what_was_done_to_fit() -> None:
+    results = [
+        SearchResult(f"d{n}", Entity(f"n{n}", "document", content=f"Text {n}. " * 90), 1.0) for n in range(9)
+    ]
+    page = assembled(results, max_tokens=250)
+    assert page.truncated
+    assert page.summary is not None
+    assert "to fit 250 tokens" in page.summary
+
+
+def test_sources_are_those_of_what_is_on_the_page_only() -> None:
+    results = [
+        SearchResult(f"d{n}", Entity(f"n{n}", "document", content=f"Text {n}. " * 90), 1.0) for n in range(9)
+    ]
+    page = assembled(results, max_tokens=120)
+    assert 0 < len(page.sources) < 9
+    assert all(source.name in page.context for source in page.sources)
+
+
+def test_the_footer_lists_sources_in_each_format() -> None:
+    assert "**Sources:**\n- load (src/config.py:12)" in assembled().context
+    assert '<source name="load" type="function" />' in assembled(format="xml").context
+    assert "Sources:\n  - load\n" in assembled(format="plain").context
+
+
+def test_headings_of_groups_are_those_of_each_format() -> None:
+    assert "## Relevant Code" in assembled().context
+    assert '<section name="Relevant Code">' in assembled(format="xml").context
+    assert "=== Relevant Code ===" in assembled(format="plain").context
 
 
 # --- what else it says, and what it leaves open ----------------------------------------------------------

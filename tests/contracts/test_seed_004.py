@@ -50,6 +50,30 @@ def headings(markdown: str) -> list[str]:
     return re.findall(r"^## (.+)$", markdown, re.M)
 
 
+# --- interface ---------------------------------------------------------------------------------------------
+
+
+def test_interface_the_methods_have_the_documented_parameters_and_defaults() -> None:
+    asked = inspect.signature(ContextAssembler.assemble_context).parameters
+    warned = inspect.signature(ContextAssembler.get_premortem_context).parameters
+    assert list(asked) == ["self", "query", "context_types", "limit", "max_tokens"]
+    assert (asked["limit"].default, asked["max_tokens"].default) == (20, 2000)
+    assert list(warned) == ["self", "domain", "strategy", "limit", "max_tokens"]
+    assert [warned[name].default for name in ("strategy", "limit", "max_tokens")] == [None, 10, 1500]
+    assert inspect.iscoroutinefunction(ContextAssembler.assemble_context)
+    assert inspect.iscoroutinefunction(ContextAssembler.get_premortem_context)
+
+
+def test_interface_limit_is_the_most_items_of_each_source() -> None:
+    answer = context(some.full_searcher(12), limit=2, max_tokens=20_000)
+    assert set(answer.sources_used.values()) == {2}
+
+
+def test_errors_3_empty_results_from_all_sources_are_an_empty_context_and_no_error() -> None:
+    assert context(some.FakeSearcher()) == FormattedContext()
+    assert premortem(some.FakeSearcher(), "debugging").markdown == ""
+
+
 # --- functional ------------------------------------------------------------------------------------------
 
 
@@ -104,6 +128,15 @@ def test_functional_3_the_same_experience_in_experiences_and_values_is_told_once
         experiences=[some.experience(1, score=0.9)], values=[some.value(2, experience_id="e1", score=0.5)]
     )
     assert [item.source for item in context(searcher, ("experiences", "values")).items] == ["experience"]
+
+
+@pytest.mark.parametrize("carried", [{"id": "e1"}, {"ghap_id": "e1"}, {"exemplar": "e1"}, {"experience_id": "e1"}])
+def test_functional_3_a_value_that_carries_its_experiences_id_is_a_duplicate(carried: dict[str, str]) -> None:
+    for score, kept in ((0.9, "experience"), (0.2, "value")):
+        searcher = some.FakeSearcher(
+            experiences=[some.experience(1, score=score)], values=[some.value(2, score=0.5, **carried)]
+        )
+        assert [item.source for item in context(searcher, ("experiences", "values")).items] == [kept]
 
 
 def test_functional_3_one_file_in_code_and_commits_is_told_once_by_the_more_relevant() -> None:
@@ -174,6 +207,33 @@ def test_functional_4_no_item_costs_more_than_a_quarter_of_its_source() -> None:
         assert item.content.endswith(notes[item.source])
         assert "..." in item.content
         assert item.content in answer.markdown
+
+
+def test_functional_4_no_item_is_cut_in_mid_line() -> None:
+    sentences = [f"Step {number} waits for the broker to answer." for number in range(300)]
+    lines = [f"- file {number} was moved to the new folder" for number in range(300)]
+    code = [f"    value_{number}: the number of workers that step {number} starts" for number in range(300)]
+    searcher = some.FakeSearcher(
+        memories=[some.memory(1, " ".join(sentences))],
+        code=[some.code(2, docstring="\n".join(code))],
+        experiences=[some.experience(3, surprise=" ".join(sentences))],
+        commits=[some.commit(5, message="\n".join(lines))],
+    )
+    answer = context(searcher, ("memories", "code", "experiences", "commits"))
+    assert {item.source for item in answer.items} == {"memory", "code", "experience", "commit"}
+    whole = {*sentences, *(line.strip() for line in (*lines, *code))}
+    for item in answer.items:
+        cut = next(line for line in item.content.splitlines() if line.endswith("..."))
+        before = item.content[: item.content.index(cut)].splitlines() if cut.strip() == "..." else [cut[:-4]]
+        assert any(before[-1].strip().endswith(each) for each in whole)
+
+
+def test_functional_4_one_sentence_without_an_end_is_cut_between_words() -> None:
+    long = " ".join(f"word{number}" for number in range(4000))
+    (item,) = context(some.FakeSearcher(memories=[some.memory(1, long)]), ("memories",)).items
+    assert re.search(r"word\d+\.\.\.", item.content)
+    shown = re.findall(r"word\d+", item.content)
+    assert shown == long.split()[: len(shown)]
 
 
 def test_functional_5_the_page_has_the_documented_form() -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         ContextSource,
         Entity,
         SearchResult,
+        WorkspaceAssembler,
         assemble,
     )
 
@@ -60,6 +61,7 @@ __all__ = [
     "SmartContextFormatter",
     "StoreSearcher",
     "UsageBasedPriority",
+    "WorkspaceAssembler",
     "assemble",
     "assemble_context",
     "get_premortem_context",
@@ -88,6 +90,7 @@ _MODULES: Final = {
     "SmartContextFormatter": "weft.assemblers.narrative.formatter",
     "StoreSearcher": "weft.assemblers.learning.store_searcher",
     "UsageBasedPriority": "weft.assemblers.narrative.entity_context",
+    "WorkspaceAssembler": "weft.assemblers.workspace",
     "assemble": "weft.assemblers.workspace",
     "assemble_context": "weft.assemblers.learning.assembler",
     "get_premortem_context": "weft.assemblers.learning.assembler",

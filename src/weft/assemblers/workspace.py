@@ -139,6 +139,24 @@ async def assemble(
     return await asyncio.to_thread(_assemble, _by_key(read), options, request, now or datetime.now(UTC))
 
 
+@dataclass(frozen=True, slots=True)
+class WorkspaceAssembler:
+    """The assembler of the design, an object with `assemble`, for one tokenizer."""
+
+    token_model: str = DEFAULT_ENCODING
+
+    async def assemble(
+        self,
+        results: Sequence[object],
+        options: AssemblyOptions | Mapping[str, object] | None = None,
+        *,
+        question: str = "",
+        now: datetime | None = None,
+    ) -> AssembledContext:
+        """Return the results as one page, as the function `assemble` does."""
+        return await assemble(results, options, question=question, token_model=self.token_model, now=now)
+
+
 def _read_options(options: AssemblyOptions | Mapping[str, object] | None) -> AssemblyOptions:
     """Return the options, read from a mapping if they are one; raise InvalidInput for values that mean nothing."""
     names = tuple(each.name for each in fields(AssemblyOptions))

@@ -15,6 +15,7 @@ from weft.render.node_values import PLACEHOLDER, format_value
 from weft.scoring.bm25 import term_hash
 from weft.scoring.similarity import sketch
 from weft.text import analyze
+from weft.text.sentences import is_inside_sentence, split_sentences
 
 TRUNCATED: Final = "truncated"
 """The field that holds the note; the profile's blocks say how it is printed."""
@@ -39,6 +40,8 @@ _SKETCHED_CHARACTERS: Final = 20_000
 _MAX_ROUNDS: Final = 40
 """Attempts to bring an item below its cap; each cuts by the measured excess, so two or three are usual."""
 
+_CUT: Final = "..."
+"""Stands at the end of a value that is not shown whole, as the design has it."""
 _NODE_ATTRIBUTES: Final = ("text", "summary", "title")
 """Values that are attributes of a node; all others are fields."""
 
@@ -166,7 +169,7 @@ class ItemCutter(Struct, frozen=True):
         name = max(tokens, key=lambda name: (tokens[name], name), default="")
         if name and tokens[name] > _MIN_VALUE_TOKENS:
             before, kept = tokens[name], max(tokens[name] - excess - 1, _MIN_VALUE_TOKENS - 1)
-            values[name] = f"{self.count.cut(values[name].removesuffix('...'), kept).rstrip()}..."
+            values[name] = _cut_at_end(values[name].removesuffix(_CUT), kept, self.count, self.source == CODE)
             tokens[name] = self.count.count(values[name])
             if tokens[name] < before:
                 return before - tokens[name]
@@ -176,6 +179,22 @@ class ItemCutter(Struct, frozen=True):
         last = list(tokens)[-1]
         values[last] = ""
         return max(tokens.pop(last), 1)
+
+
+def _cut_at_end(words: str, tokens: int, count: TokenCounter, is_code: bool) -> str:
+    """Return the beginning of a value up to a whole line or sentence, or at least a whole word.
+
+    Of code, only whole lines are kept: a statement that breaks off misleads.
+    """
+    kept = count.cut(words, tokens)
+    line_end = len(kept) if words[len(kept) : len(kept) + 1] == "\n" else kept.rfind("\n")
+    # The last sentence that is kept may be a part of one; the whole text tells.
+    spans = () if is_code else split_sentences(kept)
+    end = max((line_end, *(end for _, end in spans if not is_inside_sentence(words, end))))
+    if end > 0:
+        return f"{kept[:end].rstrip()}{chr(10) if end == line_end else ' '}{_CUT}"
+    whole_words = kept if words[len(kept) : len(kept) + 1].isspace() else kept.rpartition(" ")[0]
+    return f"{(whole_words or kept).rstrip()}{_CUT}"
 
 
 def _beginning(words: str, limit: int) -> str:

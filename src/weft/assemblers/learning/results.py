@@ -182,10 +182,10 @@ def _read_value(result: object) -> Node:
     fields = _read_fields(result, "axis", "cluster_id")
     for name, *others in _VALUE_ALIASES:
         fields[name] = _to_json(first_value(result, name, *others))
-    exemplar = first_value(result, "experience_id", "ghap_id", "exemplar")
-    return _make_node(
-        VALUE, result, _read_text(result, "text", "content"), {**fields, "exemplar": _to_json(exemplar)}
-    )
+    # A value may carry the id of its experience as its own: then the two are one thing as well.
+    ids = [first_value(result, name) for name in ("experience_id", "ghap_id", "exemplar", "id")]
+    fields["exemplar"] = list(dict.fromkeys(str(_to_json(each)) for each in ids if each is not None))
+    return _make_node(VALUE, result, _read_text(result, "text", "content"), fields)
 
 
 def _read_commit(result: object) -> Node:
