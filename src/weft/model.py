@@ -17,11 +17,6 @@ DEFAULT_TENANT: Final = "default"
 FOUND_ENTITY: Final = ":entity/"
 """The part of a key, after the name of its source, that marks an entity found in prose."""
 
-KNOWLEDGE_KINDS: Final = (
-    *("faq", "playbook", "permission_rule", "concept", "schema_index", "schema_field", "example", "entity"),
-)
-"""The kinds of nodes of a knowledge base, as its design names them."""
-
 STORY_MAKER: Final = "story:"
 """The prefix of the makers of everything found in prose, before the name of their source."""
 

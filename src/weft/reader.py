@@ -14,10 +14,10 @@ from weft.embed import is_own_model, open_embedder
 from weft.errors import InvalidInput, StoreCorrupt, StoreTimedOut, StoreUnreachable, UnknownName, WeftError
 from weft.history import History
 from weft.indexing.freshness import REFRESH_SECONDS, Upkeep, mark_snapshot
-from weft.model import CONSISTENCIES, KNOWLEDGE_KINDS, Context, Edge, Filter, Node, View
+from weft.model import CONSISTENCIES, Context, Edge, Filter, Node, View
 from weft.pipeline.query import Reading
 from weft.pipeline.retrieve import RetrievalResult
-from weft.ports import NOTE_FORM, TANA_FORM, Embedder, Index, Snapshot, Store
+from weft.ports import KNOWLEDGE_KINDS, NOTE_FORM, TANA_FORM, Embedder, Index, Snapshot, Store
 from weft.profiles import load_lenses, load_profile, profile_files_state, usable_profiles, with_lenses
 from weft.profiles.types import Profile
 from weft.store import OpenedStore, SqliteStore

@@ -64,7 +64,7 @@ class Writer:
         self, *, shared_tags: bool, similar: float | None, tenant: str, progress: Callable[[int], None] | None
     ) -> int:
         """Link a tenant's nodes by tags and by meaning, now and as they change; return the number of links."""
-        from weft.indexing.link import LinkSettings, draw_all_links
+        from weft.indexing.relations import LinkSettings, draw_all_links
 
         # Kept in the store, so that nodes written later are linked in the same way.
         settings = LinkSettings(shared_tags, similar)

@@ -17,10 +17,10 @@ from weft import Edge, Node, Weft
 from weft.assemblers.knowledge.knowledge_context import KnowledgeContext, KnowledgeRequest
 from weft.assemblers.knowledge.lists import SHARES_PERCENT, EdgeType, entity_text, node_text
 from weft.errors import InvalidInput
-from weft.indexing.link import SETTINGS_SOURCE
+from weft.indexing.relations import SETTINGS_SOURCE
 from weft.interfaces.rest.requests import ContextRequest
-from weft.model import KNOWLEDGE_KINDS, View
-from weft.ports import Changes
+from weft.model import View
+from weft.ports import KNOWLEDGE_KINDS, Changes
 from weft.tokens import counter_for
 
 COUNT, _ = counter_for("gpt-4")

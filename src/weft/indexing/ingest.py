@@ -12,10 +12,11 @@ from typing import Final
 from msgspec import Struct, field
 
 from weft.errors import SourceError
-from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
+from weft.indexing.link import MentionLinker, declare_shared
 from weft.indexing.not_read import count_reasons, store_reasons, stored_reasons, unit_reason
 from weft.indexing.prepare import PREPARATION, NodePreparer, PendingNodes, content_hash
 from weft.indexing.reembed import embed_waiting, settle_embedder
+from weft.indexing.relations import RelationLinker
 from weft.indexing.stories import changed_stories
 from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Node
 from weft.ports import (

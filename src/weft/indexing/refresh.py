@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from weft.indexing.ingest import NOT_LINKED, RELINK, IndexingContext, edge_sets, separate_unchanged, unit_name
-from weft.indexing.link import MentionLinker, RelationLinker, declare_shared, read_link_settings
+from weft.indexing.link import MentionLinker, declare_shared
 from weft.indexing.prepare import NodePreparer
+from weft.indexing.relations import RelationLinker, read_link_settings
 from weft.model import EdgeSet
 from weft.ports import Changes, HasTree, Source, Unit
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from weft.errors import InvalidInput
-from weft.indexing.link import SETTINGS_SOURCE
+from weft.indexing.relations import SETTINGS_SOURCE
 from weft.model import FOUND_ENTITY, STORY_MAKER, Alias, AliasSet, Edge, EdgeSet, Filter, Node, Origin, View
 from weft.ports import Changes, Snapshot, Store
 from weft.story import (

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from weft import deadline
 from weft.errors import InvalidInput, WeftError
 from weft.indexing.ingest import IndexingContext, separate_unchanged
-from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
+from weft.indexing.link import MentionLinker, declare_shared
 from weft.indexing.prepare import prepare
 from weft.indexing.reembed import embed_waiting, settle_embedder
+from weft.indexing.relations import RelationLinker
 from weft.model import Edge, EdgeSet, Node
 from weft.ports import Changes, ignore_progress
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from weft.ports.stores import Ids, Scores, Vectors
 
 __all__ = [
+    "KNOWLEDGE_KINDS",
     "LINE_OF",
     "LOOKUP_ONLY",
     "MISSING",
@@ -103,6 +104,10 @@ NOTE_FORM: Final = {"_form": "note"}
 whose names begin with an underscore are the source's own: they are neither searched nor printed."""
 TANA_FORM: Final = {"_form": "tana"}
 """The same for notes of Tana."""
+KNOWLEDGE_KINDS: Final = (
+    *("faq", "playbook", "permission_rule", "concept", "schema_index", "schema_field", "example", "entity"),
+)
+"""The kinds of nodes of a knowledge base, as its design names them."""
 LOOKUP_ONLY: Final = 0.0
 """The confidence of an alias by which a node is looked up, but not found in texts: `Home` names a file, and is a
 word."""

@@ -161,7 +161,7 @@ def run_job(weft: "Weft", api_key: str | None = None) -> "Job | None":
 def _do(weft: "Weft", taken: "RunningJob", api_key: str | None) -> None:
     job = taken.job
     if job.kind == "link":
-        from weft.indexing.link import draw_all_links, read_link_settings
+        from weft.indexing.relations import draw_all_links, read_link_settings
 
         wishes = read_link_settings(weft.store, job.tenant)
         context = weft.indexing_context()
