@@ -126,6 +126,7 @@ class RelationLinker(Struct):
 
     store: Store
     index: Index
+    max_automatic_nodes: int = _MAX_AUTOMATIC_NODES
     tags: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     similar_keys: dict[str, set[str]] = field(default_factory=dict)
     _settings: dict[str, LinkSettings] = field(default_factory=dict)
@@ -193,7 +194,7 @@ class RelationLinker(Struct):
             if settings.kinds and _AUTOMATIC_UNIT not in self.store.units(tenant, SETTINGS_SOURCE):
                 drawn += self._link_at_first(tenant, settings)
                 continue
-            if len(self.tags[tenant]) > _MAX_AUTOMATIC_NODES and settings.kinds:
+            if len(self.tags[tenant]) > self.max_automatic_nodes and settings.kinds:
                 # Forgotten rather than drawn in part: a smaller change later must not look complete.
                 self.store.write(Changes(units=((tenant, SETTINGS_SOURCE, _AUTOMATIC_UNIT, ""),)))
                 continue
@@ -208,7 +209,7 @@ class RelationLinker(Struct):
         """Draw all automatic links of a tenant, unless there are too many nodes to do so unasked."""
         with self.store.snapshot(View((tenant,))) as snapshot:
             nodes = len(snapshot.matching_ids(Filter(kinds=settings.kinds)))
-        if nodes > _MAX_AUTOMATIC_NODES:
+        if nodes > self.max_automatic_nodes:
             return 0
         return draw_all_links(self.store, self.index, tenant, settings, lambda done: None)
 

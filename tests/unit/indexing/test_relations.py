@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from weft import Node, Weft
 from weft.errors import InvalidInput
-from weft.indexing import link
+from weft.indexing.relations import RelationLinker
 from weft.links.similar import RING_NEIGHBOURS
 from weft.model import View
 
@@ -75,10 +75,14 @@ def test_links_drawn_unasked_one_by_one_are_those_drawn_at_once(tmp_path: Path) 
     assert drawn[0] == drawn[1]
 
 
-def test_a_very_large_write_is_not_linked_unasked(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link, "_MAX_AUTOMATIC_NODES", 3)
-    weft.put([node(number, "a") for number in range(5)])
-    assert edges(weft, "shared_tag") == {}
+def test_a_very_large_write_is_not_linked_unasked(weft: Weft) -> None:
+    few = [node(number, "a") for number in range(5)]
+    weft.put(few)
+    many = [replace(each, tags=("b",)) for each in few]
+    for _ in range(2):
+        linker = RelationLinker(weft.store, weft.reader.index, max_automatic_nodes=3)
+        linker.before_write(many)
+        assert linker.link() == 0
     weft.link(similar=None)
     assert edges(weft, "shared_tag")
 
