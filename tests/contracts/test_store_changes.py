@@ -147,7 +147,7 @@ def test_the_tail_holds_changed_and_removed_nodes_with_what_an_index_needs(store
         np.array([number], "<u4").tobytes() for number in (7, 8)
     ]
     entry = tail.passages[0]
-    assert entry.facets == ("field:y=false", "kind:note", "source:notes", "tag:t")
+    assert entry.facets == ("field:y=false", "kind:note", "source:notes", "tag:t", "tagged:t")
     assert (entry.node_id, entry.tenant, entry.sequence, entry.known_from) == (added, "default", 3, 4)
     assert (entry.time, entry.vector, tail.passages[1].vector) == (moment, vector, b"")
 
