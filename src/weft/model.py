@@ -323,9 +323,8 @@ class Candidate(Struct, frozen=True):
         A node with the quoting field, such as a minor character, repeats a passage that was written about it. The
         words of that passage say nothing for the node itself, so only its name can make it relevant.
         """
-        if quoting_field is None or quoting_field not in self.node.fields:
-            return False
-        return not (self.parts.get("named") or self.parts.get("start"))
+        is_quotation = quoting_field is not None and quoting_field in self.node.fields
+        return is_quotation and not (self.parts.get("named") or self.parts.get("start"))
 
 
 # --- what is printed ----------------------------------------------------------------------------------
@@ -342,13 +341,14 @@ class Detail(StrEnum):
 
 
 class Item(Struct, frozen=True):
-    """A candidate on the page: its detail, the shown `spans`, and its `level` below another item in an outline."""
+    """A candidate on the page: its detail, shown `spans`, and `level` in an outline or `turn` in a dialogue."""
 
     candidate: Candidate
     detail: Detail
     spans: tuple[tuple[int, int], ...] = ()
     tokens: int = 0
     level: int = 0
+    turn: int = 0
 
 
 class PlacedSection(Struct, frozen=True):

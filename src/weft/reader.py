@@ -59,7 +59,7 @@ NOTES: Final = "notes"
 
 _OTHER_KINDS: Final = (
     *("file", "module", "class", "interface", "type", "function", "method", "config", "commit"),
-    *("document", "section", "requirement", "feature", "decision", "message", "session"),
+    *("document", "section", "requirement", "feature", "decision", "message", "session", "summary"),
     *("chapter", "scene", "memory", "experience", "value"),
     *KNOWLEDGE_KINDS,
 )

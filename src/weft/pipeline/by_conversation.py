@@ -6,6 +6,7 @@ wants all that were about the matter: every turn of a person becomes a candidate
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Final
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import search
 from weft.pipeline.shape_phrases import Speaker
 from weft.pipeline.shapes import Span
+from weft.pipeline.standing import SUMMARY
 from weft.ports import NodeRow, Snapshot
 from weft.profiles.types import Probe
 from weft.text.terms import STOP_WORDS, analyze
@@ -25,6 +27,11 @@ _MAX_TURNS: Final = 400
 """Turns that all become candidates, some 20,000 tokens; of more, those that a search finds."""
 _MAX_PART_CHARACTERS: Final = 600
 """The beginning of a turn that is shown first: what people want comes before the details."""
+_MAX_SUMMARIES: Final = 8
+"""Summaries of days that are candidates, each of some thousand tokens."""
+_MAX_NEWEST: Final = 2_000
+"""Summaries, the last that were stored, among which the newest are sought."""
+_FAR_PAST: Final = datetime(1, 1, 1, tzinfo=UTC)
 _PERSONS_TURNS: Final = Filter(where=(("role", Speaker.PERSON.value),))
 _HOLDS_TURNS: Final[LruCache[tuple[object, ...], bool]] = LruCache(32)
 """Whether a view holds what people said in conversations, until its store changes."""
@@ -78,6 +85,25 @@ def find_turns(plan: Plan, query: Query, reading: Reading) -> Iterator[tuple[Nod
         ids = [candidate.node.id for candidate in found.candidates]
     for row in snapshot.nodes(sorted(ids)).values():
         yield row, _first_words(row.node.text)
+
+
+def find_summaries(plan: Plan, query: Query, reading: Reading, topic: str) -> list[tuple[NodeRow, float]]:
+    """Return the summaries of the days that are most about the topic, each with its relevance from 0 to 1.
+
+    Without a topic these are the newest days.
+    """
+    snapshot, filter = reading.snapshot, plan.request.filter
+    if SUMMARY not in snapshot.kinds() or filter.kinds:
+        return []
+    wanted = replace(filter, kinds=(SUMMARY,))
+    if topic:
+        probe = Probe("summaries", limit=_MAX_SUMMARIES)
+        found = search(query, probe, wanted, plan.profile.fusion, snapshot, reading.index).candidates
+        rows = snapshot.nodes([candidate.node.id for candidate in found])
+        return [(rows[each.node.id], each.parts["relevance"]) for each in found]
+    rows = snapshot.nodes(snapshot.matching_ids(wanted)[-_MAX_NEWEST:].tolist())
+    newest = sorted(rows.values(), key=lambda row: (row.node.created or _FAR_PAST, row.node.key), reverse=True)
+    return [(row, 1.0) for row in newest[:_MAX_SUMMARIES]]
 
 
 def _first_words(text: str) -> Span | None:

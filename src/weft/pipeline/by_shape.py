@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Filter, Node
-from weft.pipeline.by_conversation import find_turns, holds_turns, read_topic
+from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turns, read_topic
 from weft.pipeline.by_symbol import (
     find_definitions,
     find_places,
@@ -45,8 +45,11 @@ _MAX_TESTS: Final = 12
 _TURN_VALUES: Final = {Shape.ORDER: 0.45, Shape.COUNT: 0.45, Shape.SUMMARY: 0.3}
 """How much every turn is wanted where the course of conversations is asked for; the topic orders them. Where all
 mentions count, the beginning of the last one comes before the code in the first; a summary has two sides."""
-_WHOLE_VALUE: Final = 1.0
-"""The same where the question has no topic."""
+_WHOLE_VALUE: Final = 0.6
+"""The same where the question has no topic: then the summaries of the newest days come before the turns."""
+_SUMMARY_VALUE: Final = 0.7
+_WHOLE_SUMMARY_VALUE: Final = 1.0
+"""How much the summary of a day is wanted that is all about the topic, or where there is none."""
 _MAX_SCANNED_COMMITS: Final = 50_000
 """Commits that are compared with the beginning of a hash; a store keeps no more of one repository."""
 _SCAN_BATCH: Final = 2_000
@@ -315,10 +318,14 @@ def _find_course(shape: Shape, subject: Subject) -> Iterator[Wanted]:
     """Yield all that the person said, if the store holds conversations."""
     if not holds_turns(subject.reading.snapshot):
         return
+    topic = read_topic(subject.plan.request.question)
     # "Summarise our conversations" is about all of them.
-    value = _TURN_VALUES[shape] if read_topic(subject.plan.request.question) else _WHOLE_VALUE
+    value = _TURN_VALUES[shape] if topic else _WHOLE_VALUE
     for row, part in find_turns(subject.plan, subject.query, subject.reading):
         yield Wanted(row, shape, value, part, alone=False)
+    if shape is not Shape.COUNT:
+        for row, relevance in find_summaries(subject.plan, subject.query, subject.reading, topic):
+            yield Wanted(row, shape, _SUMMARY_VALUE * relevance if topic else _WHOLE_SUMMARY_VALUE)
 
 
 _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {

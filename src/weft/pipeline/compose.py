@@ -23,7 +23,7 @@ from weft.pipeline.excerpt import (
 )
 from weft.pipeline.fit import find_nested, fit, order_items
 from weft.pipeline.ledger import list_citations
-from weft.pipeline.neighbours import gather_pieces
+from weft.pipeline.neighbours import find_turns_below, gather_pieces
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import QuestionTerms
 from weft.pipeline.sections import Layout
@@ -70,6 +70,7 @@ class Printer(Struct, frozen=True):
     passages: dict[tuple[object, ...], MeasuredPassage] = field(default_factory=dict)
     texts: dict[tuple[object, ...], MeasuredText] = field(default_factory=dict)
     nested: dict[str, frozenset[NodeRef]] = field(default_factory=dict)
+    turns: dict[str, Mapping[NodeRef, int]] = field(default_factory=dict)
 
     def heading_cost(self, kind: str, heading: str | Candidate) -> int:
         """Return the cost of a section's, group's or part's heading, with what closes it."""
@@ -97,6 +98,8 @@ class Printer(Struct, frozen=True):
         # Below its parent an item costs less than by itself.
         if style.outline and item.candidate.node.ref in self._nested(slot):
             item = replace(item, level=1)
+        if slot.snippets is not None and item.detail in (Detail.WHOLE, Detail.EXCERPT):
+            item = replace(item, turn=self._turns(slot).get(item.candidate.node.ref, 0))
         lines = self.print_item(item, style)
         text_tokens = item.candidate.text_tokens
         if self.stored is not None and text_tokens is not None and item.detail is Detail.WHOLE:
@@ -107,6 +110,11 @@ class Printer(Struct, frozen=True):
                 return text_tokens + self.lines_cost(around) + _JOIN_TOKENS
         return self.lines_cost(lines)
 
+    def _turns(self, slot: Slot) -> Mapping[NodeRef, int]:
+        if slot.name not in self.turns:
+            self.turns[slot.name] = find_turns_below(slot.candidates)
+        return self.turns[slot.name]
+
     def _nested(self, slot: Slot) -> frozenset[NodeRef]:
         if slot.name not in self.nested:
             self.nested[slot.name] = find_nested(slot.candidates)
@@ -116,7 +124,7 @@ class Printer(Struct, frozen=True):
         """Return the lines of an item, printed once however often they are asked for."""
         node = item.candidate.node
         # By identity, which is quicker than hashing a style, and safe while the printer holds all styles.
-        key = (id(style), node.tenant, node.key, item.detail, item.spans, item.level)
+        key = (id(style), node.tenant, node.key, item.detail, item.spans, item.level, item.turn)
         if key not in self.item_lines:
             self.item_lines[key] = self.format.item(item, style)
         return self.item_lines[key]

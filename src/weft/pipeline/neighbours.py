@@ -12,11 +12,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.model import Candidate, Item, Node, Step
+from weft.model import Candidate, Detail, Item, Node, NodeRef, Step
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Scale
 from weft.pipeline.retrieve import add_relevance
+from weft.pipeline.standing import SUMMARY
 from weft.ports import NodeRow, Snapshot
+from weft.render.node_values import turn_heading
 
 SIGNAL: Final = "neighbours"
 """The part of a score that says how relevant the pieces beside a candidate are."""
@@ -31,6 +33,7 @@ _MAX_SPREADING: Final = 20
 _NUMBERED: Final = re.compile(r"(?s)(.*[#@:./_-])(\d{1,9})\Z")
 """A key that ends in a number of its own."""
 _DIGITS: Final = re.compile(r"\d+")
+_WITH_TEXT: Final = (Detail.WHOLE, Detail.EXCERPT)
 _EDGE_TYPE: Final = "beside"
 """The type of the step in the path of a candidate that was found beside another one."""
 
@@ -69,16 +72,47 @@ def add_neighbours(
 
 
 def gather_pieces(items: Sequence[Item]) -> list[Item]:
-    """Return the items with pieces of one session or chapter together, in order, where the best of them stood."""
+    """Return the items with pieces of one session or chapter together, in order, where the best of them stood.
+
+    Turns of one day are marked, so that their heading is printed once. Summaries stand in the order of time.
+    """
     gathered: dict[object, list[tuple[int, Item]]] = {}
     for index, item in enumerate(items):
         node, place = item.candidate.node, _place_of(item.candidate.node)
         # Without numbers of their own, pieces of one thing are told by their common name.
-        name = node.title if node.sequence is None else ""
+        name = node.title if node.sequence is None and not turn_heading(node) else ""
         thing = index if place is None else (place.tenant, place.prefix, node.kind, node.origin.file, name)
-        gathered.setdefault(thing, []).append((place.number if place else 0, item))
+        if node.kind == SUMMARY:
+            time = node.created.timestamp() if node.created else 0
+            gathered.setdefault(SUMMARY, []).append((int(time), item))
+        else:
+            gathered.setdefault(thing, []).append((place.number if place else 0, item))
     # Sorted by the number alone: passages of one node keep their order.
-    return [item for pieces in gathered.values() for _, item in sorted(pieces, key=lambda piece: piece[0])]
+    pieces = [sorted(group, key=lambda piece: piece[0]) for group in gathered.values()]
+    return [item for group in pieces for item in _mark_turns([item for _, item in group])]
+
+
+def _mark_turns(items: Sequence[Item]) -> list[Item]:
+    """Return the items of one session, the first turn of each day marked as such, and those that follow it."""
+    marked: list[Item] = []
+    above = ""
+    for item in items:
+        heading = turn_heading(item.candidate.node) if item.detail in _WITH_TEXT else ""
+        marked.append(replace(item, turn=2 if heading == above else 1) if heading else item)
+        above = heading
+    return marked
+
+
+def find_turns_below(candidates: Sequence[Candidate]) -> Mapping[NodeRef, int]:
+    """Return 1 for the turn that comes first of its day, which pays for the heading, and 2 for other turns."""
+    best: dict[tuple[str, str, str], NodeRef] = {}
+    turns: dict[NodeRef, int] = {}
+    for candidate in candidates:
+        heading, place = turn_heading(candidate.node), _place_of(candidate.node)
+        if heading and place is not None:
+            ref = candidate.node.ref
+            turns[ref] = 1 if best.setdefault((place.tenant, place.prefix, heading), ref) == ref else 2
+    return turns
 
 
 def _place_of(node: Node) -> _Place | None:

@@ -59,6 +59,8 @@ _SITUATION_CANDIDATES: Final = 12
 """The best candidates, by whose files and languages a rule's scope is judged."""
 _STATED: Final = frozenset({"rule"})
 """Kinds of nodes that repeat a sentence of another node, which a page may print with what stands around it."""
+SUMMARY: Final = "summary"
+"""The kind of the summaries of conversations."""
 _FAR_PAST: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -149,8 +151,15 @@ def _with_day(node: Node) -> Node:
 
 
 def leave_out_stated(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates without rules, which are printed in a section of their own or with their message."""
-    return [candidate for candidate in candidates if candidate.node.kind not in _STATED]
+    """Return the candidates without rules, which are printed in a section of their own or with their message.
+
+    Summaries of conversations repeat what was said, too, and stay where the shape of the question wants them.
+    """
+    return [
+        candidate
+        for candidate in candidates
+        if candidate.node.kind not in _STATED and (candidate.node.kind != SUMMARY or "shape" in candidate.parts)
+    ]
 
 
 def _propose(ids: Sequence[int], wanted: Filter, query: Query, fusion: Fusion, reading: Reading) -> list[int]:

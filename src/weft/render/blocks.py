@@ -5,7 +5,7 @@ Pieces are the same for all formats, and each format turns them into lines.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from weft.render.node_values import (
     label_key,
     read_value,
     split_label,
+    turn_heading,
 )
 from weft.text import is_code, is_inside_sentence
 
@@ -38,7 +39,7 @@ _DISPLAY_FIELDS: Final = frozenset(
 """Fields that say how a note is shown, not what it knows: filters find them, and no page prints them unasked."""
 
 _BOLD: Final = re.compile(r"\*\*([^*]+)\*\*")
-_FRAME_LABELS: Final = ("Sources", "Note", "Tags")
+_FRAME_LABELS: Final = ("Sources", "Note", "Tags", "User", "Assistant")
 """Labels that the frame of any page may print."""
 _SECTION_ITEM_LEVEL: Final = 3
 """The depth of the heading of an item in a section; items in parts of a subject stand deeper."""
@@ -147,7 +148,27 @@ def build_pieces(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
         )
         if piece is not None:
             pieces.append(piece)
-    return pieces
+    return _as_turn(item, pieces, dialect) if item.turn and not dialect.is_data else pieces
+
+
+def _as_turn(item: Item, pieces: Iterable[Piece], dialect: Dialect) -> list[Piece]:
+    """Return the pieces of a turn: its speaker before the text, and only the first with a heading and no other."""
+    node = item.candidate.node
+    kept: list[Piece] = [each for each in pieces if not isinstance(each, Title) and not _is_location(each)]
+    # Other texts with a speaker begin with it.
+    if node.kind == "message":
+        speaker = one_line(str(node.fields.get("author") or str(node.fields.get("role")).capitalize()))
+        lead = f"**{speaker}:** " if dialect.keeps_marks else f"{speaker}: "
+        kept = [replace(each, lead=lead) if _is_text(each) else each for each in kept]
+    return [Title(turn_heading(node)), *kept] if item.turn == 1 else kept
+
+
+def _is_location(piece: Piece) -> bool:
+    return isinstance(piece, Phrase) and piece.role == "location"
+
+
+def _is_text(piece: Piece) -> TypeGuard[Prose]:
+    return isinstance(piece, Prose) and piece.role in ("text", "code")
 
 
 def _title(item: Item, block: Block, style: ItemStyle) -> Piece:

@@ -82,6 +82,17 @@ def format_occasion(node: Node) -> tuple[str, str]:
     return f"{time:%Y-%m-%d}" if time else "", one_line(str(author))
 
 
+def turn_heading(node: Node) -> str:
+    """Return the heading for the turns of one day of a conversation; empty for what is no turn of one."""
+    if not isinstance(node.fields.get("role"), str):
+        return ""
+    if node.kind != "message":
+        return one_line(node.title)
+    name = node.fields.get("session")
+    where = one_line(name) if isinstance(name, str) else format_location(node)
+    return " · ".join(part for part in (where, format_occasion(node)[0]) if part)
+
+
 def format_reference(node: Node) -> str:
     """Return how a reader finds the node again: its location, or its key if the location does not identify it."""
     return one_line(node.key) if is_one_of_many(node) else format_location(node) or one_line(node.key)

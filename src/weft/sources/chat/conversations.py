@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any, Final
 
 import orjson
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.chat.logs import USER, Session, Turn, read_json_export, read_json_lines
+from weft.sources.chat.summaries import shorten, summarise
 from weft.sources.files import (
     BINARY_SNIFF_BYTES,
     MAX_TEXT_CHARACTERS,
@@ -27,6 +29,8 @@ from weft.text.statements import Form, describe, describe_rule, find_statements
 
 RULE: Final = "rule"
 """The kind of nodes that hold a standing rule which somebody stated in a conversation."""
+SUMMARY: Final = "summary"
+"""The kind of nodes that hold the summary of a day of a session."""
 _MAX_FILE_BYTES: Final = 1_000_000_000
 """The largest JSON export, which is parsed in memory as a whole and takes several times its size there."""
 _MAX_LINE_BYTES: Final = 32_000_000
@@ -200,7 +204,38 @@ def _session_nodes(
         ]
         edges += [Edge(message.key, part.key, "contains", tenant=settings.tenant) for part in stated]
         nodes += [message, *stated]
+    for summary in _summarise_days(nodes):
+        edges.append(Edge(key, summary.key, "contains", tenant=settings.tenant))
+        nodes.append(summary)
     return (nodes, edges) if turns else ([], [])
+
+
+def _summarise_days(nodes: Sequence[Node]) -> list[Node]:
+    """Return a summary for each day of a session, given as the session's nodes in their order."""
+    session, *others = nodes
+    days: dict[date | None, list[Node]] = {}
+    for node in others:
+        days.setdefault(node.created.date() if node.created else None, []).append(node)
+    found: list[Node] = []
+    for day, said in days.items():
+        turns = [(node.sequence or 0, node) for node in said if node.kind == "message"]
+        text = summarise(turns, [(node.sequence or 0, node.title) for node in said if node.kind == "decision"])
+        if not text:
+            continue
+        summary = replace(
+            session,
+            key=f"{session.key}/summary-{len(found) + 1}",
+            kind=SUMMARY,
+            title=session.title + (f", {day:%Y-%m-%d}" if day else ""),
+            summary="",
+            text=text,
+            fields={"messages": len(turns)},
+            sequence=len(found) + 1,
+            created=turns[0][1].created,
+            modified=turns[-1][1].created,
+        )
+        found.append(summary)
+    return found
 
 
 def _is_short_enough(turn: Turn, file: File, problems: list[Problem]) -> bool:
@@ -225,8 +260,8 @@ def _session_node(
         key=key,
         kind="session",
         tenant=settings.tenant,
-        title=_shorten(redact(session.title).text or first, _TITLE_CHARACTERS),
-        summary=f"Asked: {_shorten(first, _SUMMARY_CHARACTERS)}",
+        title=shorten(redact(session.title).text or first, _TITLE_CHARACTERS),
+        summary=f"Asked: {shorten(first, _SUMMARY_CHARACTERS)}",
         fields=fields,
         origin=origin,
         created=min(times, default=None),
@@ -245,7 +280,7 @@ def _message_node(
         key=key,
         kind="message",
         tenant=settings.tenant,
-        title=f"{turn.role.capitalize()}: {_shorten(redacted.text, _TITLE_CHARACTERS)}",
+        title=f"{turn.role.capitalize()}: {shorten(redacted.text, _TITLE_CHARACTERS)}",
         text=redacted.text,
         language="markdown",
         fields=fields,
@@ -273,7 +308,7 @@ def _find_decisions(message: Node) -> Iterator[Node]:
             message,
             key=f"{message.key}/decision-{count}",
             kind="decision",
-            title=_shorten(sentence.lstrip("-*# "), _TITLE_CHARACTERS),
+            title=shorten(sentence.lstrip("-*# "), _TITLE_CHARACTERS),
             text=f"{sentence} {after}" if _REASON.match(after) else sentence,
         )
 
@@ -286,16 +321,7 @@ def _find_rules(message: Node) -> Iterator[Node]:
             message,
             key=f"{message.key}/rule-{count}",
             kind=RULE,
-            title=_shorten(statement.text, _TITLE_CHARACTERS),
+            title=shorten(statement.text, _TITLE_CHARACTERS),
             text=statement.text,
             fields={**message.fields, **describe(statement.text, statement.form)},
         )
-
-
-def _shorten(text: str, limit: int) -> str:
-    """Return the beginning of a text on one line, cut between words."""
-    # Only the beginning is split into words: it holds enough of them unless it is nearly all white space.
-    line = " ".join(text[: limit * 4].split())
-    if len(line) <= limit:
-        return line
-    return line[:limit].rsplit(" ", 1)[0].rstrip(",;:.-") + "…"
