@@ -285,9 +285,9 @@ class Candidate(Struct, frozen=True):
 
     `parts` are the signals by name (0..1; `lexical` more where phrases count); `covers` is what each term and
     phrase of the question, by its hash, adds to the lexical one; `spans` the character ranges that matched, best
-    first, and `words` the packed hashes of the terms in them; `path` the steps from a starting node, which is its
-    `root`; `text_tokens` the stored count of the node's text. With a `window` it stands for that part of the node
-    alone: characters [start, end) of its text, out of a longer `passage` if there is one.
+    first, `words` the packed hashes of the terms in them; `path` the steps from a starting node, its `root`;
+    `text_tokens` the stored count of the text. With a `window` it stands for these characters of the text alone,
+    [start, end), out of a longer `passage` if there is one. Of `members` the signatures are shown.
     """
 
     node: Node
@@ -301,11 +301,11 @@ class Candidate(Struct, frozen=True):
     covers: Mapping[int, float] = field(default_factory=dict)
     spans: tuple[tuple[int, int], ...] = ()
     text_tokens: int | None = None
-    # Stored when a node is indexed, so that comparing candidates reads no text.
-    sketch: bytes = b""
+    sketch: bytes = b""  # stored, so that comparing candidates reads no text
     window: tuple[int, int] | None = None
     words: bytes = b""
     passage: tuple[int, int] | None = None
+    members: tuple[Node, ...] = ()
 
     @property
     def previous_key(self) -> str:

@@ -289,7 +289,8 @@ class Reader:
 
     def neighbours(self, name: str, view: View, limit: int, wanted: "LinkFilter") -> tuple[tuple[Node, Edge], ...]:
         """Return the neighbours of a node with the edges that lead to them, strongest first."""
-        from weft.pipeline.lookup import ALL_EDGES, look_up
+        from weft.pipeline.lookup import look_up
+        from weft.pipeline.outline import ALL_EDGES
 
         with self.reading(view) as reading:
             snapshot = reading.snapshot

@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from weft.errors import InvalidInput
 from weft.interfaces.describe import format_origin, one_line, printable, whole_text
-from weft.model import Edge, Node, View
-from weft.pipeline.lookup import (
-    ALL_EDGES,
-    Place,
-    definition_at,
-    file_members,
-    find_file_nodes,
-    look_up,
-    read_place,
-)
+from weft.model import Edge, Node, NodeRef, View
+from weft.pipeline.by_symbol import find_definitions
+from weft.pipeline.lookup import Place, definition_at, find_file_nodes, look_up, read_place
+from weft.pipeline.outline import ALL_EDGES, file_members, telling_part
 from weft.pipeline.query import Reading
 
 if TYPE_CHECKING:
@@ -43,8 +37,12 @@ _CODE_KINDS: Final = frozenset(
 """Kinds that are definitions in code."""
 _OUTLINED_KINDS: Final = frozenset({"class", "enum", "interface", "module", "struct", "trait"})
 """Definitions that hold others: of these the members are listed, and each can be asked for by its line."""
-_MAX_SHOWN_LINES: Final = 120
-"""Lines of a definition or file that are shown whole; of a longer one around a line, or as an outline."""
+_MAX_SHOWN_LINES: Final = 80
+"""Lines of a definition or file that are shown; of a longer one its beginning, its outline, or some lines."""
+_MAX_SHOWN_TOGETHER: Final = 120
+"""Lines of all the definitions of one name; of the others only their places are listed."""
+_MAX_CLASS_LINES: Final = 24
+"""Own lines of a class that are shown above its members; of more, those that tell what it is."""
 _LINES_AROUND: Final = 15
 _SIGNATURE_WIDTH: Final = 90
 _MAX_LISTED_FILES: Final = 12
@@ -58,10 +56,11 @@ _CALL_LINE: Final = "line "
 # --- one name -------------------------------------------------------------------------------------------------
 
 
-def texts_of(weft: "Weft", name: str, view: View, *, whole: bool = False) -> list[str]:
+def texts_of(weft: "Weft", name: str, view: View, *, whole: bool = False, outline: bool = False) -> list[str]:
     """Return the texts that a name stands for: lines of a file, an outline, a definition, a commit or a node.
 
-    With `whole`, nodes are printed with all their facts and fields. Nothing is returned for an unknown name.
+    With `whole`, nodes are printed with all their facts and fields; with `outline`, files and definitions by what
+    they define alone. Nothing is returned for an unknown name.
     """
     place = read_place(name)
     with weft.reading(view) as reading:
@@ -72,49 +71,81 @@ def texts_of(weft: "Weft", name: str, view: View, *, whole: bool = False) -> lis
         nodes = look_up(name, reading)
         if whole:
             return [whole_text(weft, node, view) for node in nodes]
-        # A file is one text, however many of its parts carry its name.
-        return list(dict.fromkeys(_node_text(weft, node, reading, view) for node in nodes))
+        if not any(node.language and node.kind in _CODE_KINDS for node in nodes):
+            # A file is one text, however many of its parts carry its name.
+            return list(dict.fromkeys(_node_text(weft, node, reading, view, outline) for node in nodes))
+        # A class comes before the README of the same title, and `url_for` may mean a method as well.
+        named = [*nodes, *(row.node for row in find_definitions(name.removesuffix("()"), reading))]
+        once = {node.ref: node for node in sorted(named, key=lambda node: node.kind not in _CODE_KINDS)}
+        texts = {_node_text(weft, node, reading, view, outline): node for node in once.values()}
+        return _limit_texts(texts, {node.ref for node in nodes})
 
 
-def _node_text(weft: "Weft", node: Node, reading: Reading, view: View) -> str:
+def _limit_texts(texts: Mapping[str, Node], asked: set[NodeRef]) -> list[str]:
+    """Return the texts of what was asked for, up to some number of lines, and the places of the others."""
+    shown: list[str] = []
+    others: list[str] = []
+    left = _MAX_SHOWN_TOGETHER
+    for text, node in texts.items():
+        left -= text.count("\n") + 1 if node.ref in asked else 0
+        if node.ref in asked and node.kind in _CODE_KINDS and (left >= 0 or not shown):
+            shown.append(text)
+        else:
+            others.append(f"{one_line(node.title)} {format_origin(node.origin)}")
+    return [*shown, f"[… also: {'; '.join(others)}]"] if others else shown
+
+
+def _node_text(weft: "Weft", node: Node, reading: Reading, view: View, outline: bool) -> str:
     if node.kind == "commit":
         return "\n".join(_commit_lines(node))
     if node.language and node.origin.file and node.kind in _CODE_KINDS:
-        return _definition_text(node, reading)
+        return _definition_text(node, reading, outline)
     if node.language and node.origin.file and node.kind == "file":
-        return _file_text(weft, node, reading)
+        return _file_text(weft, node, reading, outline)
     # With the view as it was asked for: it decides which chapters of a story are visible.
     return whole_text(weft, node, view)
 
 
-def _definition_text(node: Node, reading: Reading) -> str:
+def _definition_text(node: Node, reading: Reading, outline: bool) -> str:
+    """Return a short definition whole, of a long one the beginning, and of a class its outline."""
     heading = f"{one_line(node.title)} ({node.kind}) {_range(node)}"
-    if node.kind not in _OUTLINED_KINDS:
-        return "\n".join([heading, *_numbered(node.text.split("\n"), node.origin.first_line or 1)])
-    members = file_members(node, reading)
-    inner = [member for member in members if member.title.startswith(f"{node.title}.")]
-    return "\n".join(
-        [heading, *_numbered(node.text.split("\n"), node.origin.first_line or 1), *_outline_lines(inner)]
-    )
+    lines, first, file = node.text.split("\n"), node.origin.first_line or 1, one_line(node.origin.file or "")
+    inner: list[Node] = []
+    if node.kind in _OUTLINED_KINDS:
+        inner = [member for member in file_members(node, reading) if member.title.startswith(f"{node.title}.")]
+    if outline:
+        return "\n".join([heading, *_outline_lines([node, *inner])])
+    limit = _MAX_CLASS_LINES if inner else _MAX_SHOWN_LINES
+    told = telling_part(node) if inner and len(lines) > limit else None
+    if told is not None:
+        limit = min(limit, node.text.count("\n", 0, told[1]) + 1)
+    shown = _numbered(lines[:limit], first)
+    return "\n".join([heading, *shown, *_goes_on(len(lines), limit, first, file), *_outline_lines(inner)])
 
 
-def _file_text(weft: "Weft", node: Node, reading: Reading) -> str:
+def _file_text(weft: "Weft", node: Node, reading: Reading, outline: bool) -> str:
     """Return a short file whole, and of a longer one what it defines."""
     lines = _read_lines(weft, node, reading)
     file = one_line(node.origin.file or node.key)
     heading = f"{file}{_mark(node)}, {len(lines):,} lines"
     members = [member for member in file_members(node, reading) if member.kind in _CODE_KINDS]
-    if len(lines) <= _MAX_SHOWN_LINES or not members:
-        return "\n".join(
-            [heading, *_numbered(_without_secrets(lines[:_MAX_SHOWN_LINES]), 1), *_goes_on(lines, file)]
-        )
-    return "\n".join([heading, *_outline_lines(members)])
+    if not members or (len(lines) <= _MAX_SHOWN_LINES and not outline):
+        shown = _numbered(_without_secrets(lines[:_MAX_SHOWN_LINES]), 1)
+        return "\n".join([heading, *shown, *_goes_on(len(lines), _MAX_SHOWN_LINES, 1, file)])
+    if len(members) <= _MAX_SHOWN_LINES:
+        return "\n".join([heading, *_outline_lines(members)])
+    # What stands in classes is left to the outlines of these.
+    outer = [member for member in members if "." not in member.title] or members
+    inner = len(members) - len(outer)
+    more = [f"[… {inner:,} members of classes: show a class by its name]"] if inner else []
+    listed = list(_outline_lines(outer))
+    rest = [f"[… {len(listed) - _MAX_SHOWN_LINES:,} more: {file}:{outer[_MAX_SHOWN_LINES].origin.first_line}-]"]
+    return "\n".join([heading, *listed[:_MAX_SHOWN_LINES], *(rest if len(listed) > _MAX_SHOWN_LINES else more)])
 
 
-def _goes_on(lines: Sequence[str], file: str) -> list[str]:
-    if len(lines) <= _MAX_SHOWN_LINES:
-        return []
-    return [f"[… goes on: {file}:{_MAX_SHOWN_LINES + 1}-{len(lines)}]"]
+def _goes_on(count: int, limit: int, first: int, file: str) -> list[str]:
+    """Return the line that tells how to see the lines behind the shown ones, if there are any."""
+    return [f"[… goes on: {file}:{first + limit}-{first + count - 1}]"] if count > limit else []
 
 
 def _place_text(weft: "Weft", place: Place, reading: Reading) -> str:

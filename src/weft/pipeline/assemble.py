@@ -51,8 +51,9 @@ from weft.pipeline.retrieve import (
 )
 from weft.pipeline.score import add_file_parts
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
-from weft.pipeline.shape_phrases import OF_CONVERSATIONS
+from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
 from weft.pipeline.shapes import (
+    DEFINITION_KINDS,
     Shapes,
     Wanted,
     add_wanted,
@@ -182,7 +183,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     starts, missing = find_starts(request.start, snapshot, plan.profile.probes[0].name)
     # A caller who brings candidates has asked already.
     has_shapes = plan.weighs("shape") and request.candidates is None
-    shapes = read_shapes(request.question) if has_shapes else Shapes()
+    shapes = _read_shapes(request.question, starts) if has_shapes else Shapes()
     # A start without a question is asked about by its title.
     question = request.question or " ".join(start.node.title for start in starts)
     if not shapes.asked.isdisjoint(OF_CONVERSATIONS):
@@ -211,7 +212,9 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         candidates = add_neighbours(candidates, plan, query, scale, snapshot)
     if has_shapes:
         candidates = weigh_by_shape(candidates, wanted, shapes)
-        candidates = add_file_parts(candidates, request.question)
+        # Where tests are asked for, what bears the name is not what is wanted.
+        if Shape.TESTS not in shapes.asked:
+            candidates = add_file_parts(candidates, request.question)
     finished("relate")
 
     notes = [
@@ -273,11 +276,20 @@ def _find_topic(question: str, snapshot: Snapshot) -> str:
     return read_topic(question) or question if holds_turns(snapshot) else question
 
 
+def _read_shapes(question: str, starts: Sequence[Candidate]) -> Shapes:
+    """Return the shapes of a question; definitions that are named without one are asked for as such."""
+    if question or not starts or any(start.node.kind not in DEFINITION_KINDS for start in starts):
+        return read_shapes(question)
+    return Shapes(frozenset({Shape.DEFINITION}), tuple(dict.fromkeys(start.node.title for start in starts)))
+
+
 def _find_wanted(
     shapes: Shapes, plan: Plan, query: Query, reading: Reading, searched: Sequence[Candidate]
 ) -> Mapping[int, Sequence[Wanted]]:
     """Return the nodes that the shape of the question wants; none for a question of no special shape."""
-    if not (shapes.asked or shapes.names) or deadline.leave_out("the shape of the question was not looked at"):
+    has_type = bool(shapes.type) and "class" in reading.snapshot.kinds()
+    has_shape = shapes.asked or shapes.names or has_type
+    if not has_shape or deadline.leave_out("the shape of the question was not looked at"):
         return {}
     # Only questions that have a shape pay for loading this.
     from weft.pipeline.by_shape import find_by_shape

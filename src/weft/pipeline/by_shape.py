@@ -23,14 +23,16 @@ from weft.pipeline.by_symbol import (
     window_around,
 )
 from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with, find_workflows
+from weft.pipeline.outline import OUTLINED_KINDS, choose_members, find_members, telling_part
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import measure_nodes, search
-from weft.pipeline.score import is_sample
+from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
 from weft.pipeline.shapes import CODE_KINDS, COMMIT, TEST_TAG, Shapes, Span, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
+from weft.text import analyze
 
 _MAX_ROOTS: Final = 8
 """Functions that match a question best, of which the one with the best flow is followed."""
@@ -50,6 +52,8 @@ _WHOLE_VALUE: Final = 0.6
 _SUMMARY_VALUE: Final = 0.7
 _WHOLE_SUMMARY_VALUE: Final = 1.0
 """How much the summary of a day is wanted that is all about the topic, or where there is none."""
+_MAX_NAMED_FILES: Final = 2
+"""Files of one name that are outlined; many folders have an `__init__.py`."""
 _MAX_SCANNED_COMMITS: Final = 50_000
 """Commits that are compared with the beginning of a hash; a store keeps no more of one repository."""
 _SCAN_BATCH: Final = 2_000
@@ -77,7 +81,7 @@ def find_by_shape(
     subject = Subject(shapes, plan, query, reading, found)
     wanted: dict[int, list[Wanted]] = {}
     for shape, find in _FINDERS.items():
-        if shape not in shapes.asked and not (shape is Shape.DEFINITION and shapes.names):
+        if shape not in shapes.asked and not (shape is Shape.DEFINITION and (shapes.names or shapes.type)):
             continue
         for each in find(subject):
             if passes_filter(each.row.node, plan.request.filter):
@@ -167,15 +171,62 @@ def find_commits(hashes: Sequence[str], reading: Reading) -> list[NodeRow]:
 def _find_named(subject: Subject) -> Iterator[Wanted]:
     """Yield the definitions of the names in a question; where they are asked for, also a few callers of each."""
     asked = Shape.DEFINITION in subject.shapes.asked
+    if subject.shapes.type:
+        yield from _find_type(subject)
     for position, name in enumerate(subject.shapes.names):
         definitions = find_definitions(name, subject.reading)
         # A name that several definitions share, or that comes later in a long question, says less.
         top = (1.0 if asked else 0.5) / (1 + 0.3 * position)
         for rank, row in enumerate(definitions):
             value = top * max(1.0 - 0.15 * rank, 0.3) * (0.6 if TEST_TAG in row.node.tags else 1.0)
-            yield Wanted(row, Shape.DEFINITION, value / (1 if asked or len(definitions) < 4 else 2))
+            value /= 1 if asked or len(definitions) < 4 else 2
+            # Only the first is outlined: a name that several have is seldom asked about for all of them.
+            members = _choose_members(row.node, subject) if asked and not rank else ()
+            part = telling_part(row.node) if asked else None
+            yield Wanted(row, Shape.DEFINITION, value, part, alone=False, members=members)
         if asked:
             yield from _uses_of_named(name, definitions, subject)
+
+
+def _find_type(subject: Subject) -> Iterator[Wanted]:
+    """Yield the classes that bear the one word that a question is about, outside of tests and examples."""
+    found = find_definitions(subject.shapes.type, subject.reading)
+    types = [row for row in found if row.node.kind in OUTLINED_KINDS and not is_sample(row.node)]
+    for rank, row in enumerate(row for row in types if row.node.title == subject.shapes.type):
+        members = _choose_members(row.node, subject) if not rank else ()
+        yield Wanted(
+            row,
+            Shape.DEFINITION,
+            max(1.0 - 0.15 * rank, 0.3),
+            telling_part(row.node),
+            alone=False,
+            members=members,
+        )
+
+
+def _choose_members(node: Node, subject: Subject) -> tuple[Node, ...]:
+    """Return the members of a class or file that stand below it on the page."""
+    if node.kind not in OUTLINED_KINDS:
+        return ()
+    reading, fusion = subject.reading, subject.plan.profile.fusion
+    measure = partial(measure_nodes, query=subject.query, fusion=fusion, snapshot=reading.snapshot)
+    return choose_members(find_members(node, reading), subject.plan.budget, measure)
+
+
+def _find_files(subject: Subject) -> Iterator[Wanted]:
+    """Yield the files that a question names, each with an outline of it."""
+    for rank, file in enumerate(subject.shapes.files):
+        rows = _files_called(file, subject.reading)
+        for row in rows[:_MAX_NAMED_FILES]:
+            yield Wanted(row, Shape.FILE, 0.9 - 0.1 * rank, members=_choose_members(row.node, subject))
+
+
+def _files_called(file: str, reading: Reading) -> list[NodeRow]:
+    """Return the files whose path ends as the question says, the shortest path first."""
+    found = reading.snapshot.find([file, file.rpartition("/")[2]])
+    rows = reading.snapshot.nodes(sorted({number for numbers in found.values() for number in numbers})).values()
+    named = [row for row in rows if f"/{row.node.origin.file or ''}".endswith(f"/{file}") and row.node.language]
+    return sorted(named, key=lambda row: (len(row.node.origin.file or ""), row.node.tenant, row.node.key))
 
 
 def _uses_of_named(name: str, definitions: Sequence[NodeRow], subject: Subject) -> Iterator[Wanted]:
@@ -247,6 +298,10 @@ def _find_flow(subject: Subject) -> Iterator[Wanted]:
     relevance = {one.node.id: one.parts.get("relevance", 0.0) for one in subject.found}
     named = [row for name in subject.shapes.names for row in find_definitions(name, subject.reading)]
     roots = [row for row in named if not is_sample(row.node)]
+    # "The sync client" is Client and not AsyncClient: of several of one name, those that have no other words.
+    terms = frozenset(analyze(subject.query.text))
+    shares = {row.node.id: name_share(row.node.title, terms) for row in roots}
+    roots = [row for row in roots if shares[row.node.id] == max(shares.values())]
     if not roots:
         best = sorted(subject.found, key=lambda one: (-relevance[one.node.id], *one.node.ref))
         functions = [one.node.id for one in best if one.node.kind in ("function", "method")]
@@ -254,8 +309,11 @@ def _find_flow(subject: Subject) -> Iterator[Wanted]:
         roots = [row for row in stored if not is_sample(row.node)][:_MAX_ROOTS]
     reading, fusion = subject.reading, subject.plan.profile.fusion
     measure = partial(measure_nodes, query=subject.query, fusion=fusion, snapshot=reading.snapshot)
-    for rank, (row, part) in enumerate(follow_calls(roots, measure, reading)):
-        yield Wanted(row, Shape.FLOW, max(1.0 - 0.1 * rank, 0.2), part)
+    steps = follow_calls(roots, measure, reading)
+    # Helpers on the way come after what the flow goes through.
+    ordered = sorted(steps, key=lambda step: not step.leads_on)
+    for rank, step in enumerate(ordered):
+        yield Wanted(step.row, Shape.FLOW, max(1.0 - 0.08 * rank, 0.2), step.part, alone=False)
 
 
 def _find_traceback(subject: Subject) -> Iterator[Wanted]:
@@ -338,6 +396,7 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.FLOW: _find_flow,
     Shape.TRACEBACK: _find_traceback,
     Shape.PLACE: _find_places,
+    Shape.FILE: _find_files,
     Shape.QUOTATION: _find_quotations,
     Shape.OVERVIEW: _find_overview,
     Shape.MANIFEST: _find_manifest,

@@ -174,9 +174,15 @@ def span_of_lines(text: str, first: int, last: int) -> Span:
 # --- flows -------------------------------------------------------------------------------------------------
 
 
-def follow_calls(
-    roots: Sequence[NodeRow], measure: Relevance, reading: Reading
-) -> list[tuple[NodeRow, Span | None]]:
+class FlowStep(Struct, frozen=True):
+    """A function of a flow, the lines of it that call on, and whether the flow goes on from it or ends with it."""
+
+    row: NodeRow
+    part: Span | None
+    leads_on: bool
+
+
+def follow_calls(roots: Sequence[NodeRow], measure: Relevance, reading: Reading) -> list[FlowStep]:
     """Return the best of the roots and the functions that it calls, in order, each with the lines that call on.
 
     The best root is relevant itself and leads to what is relevant. Of more functions than a page can show, those
@@ -197,7 +203,40 @@ def follow_calls(
     flows = [flow for flow in flows if len(flow) > 2]
     relevance = measure(sorted({number for flow in flows for number in flow}))
     flow = max(flows, key=lambda flow: _flow_worth(flow, relevance), default=[])
-    return [(known[number], _calling_part(known[number].node)) for number in flow]
+    depths = _flow_depths(flow, calls)
+    deepest = max(depths.values(), default=0)
+    return [
+        FlowStep(
+            known[number],
+            _flow_part(known[number].node, flow, calls),
+            depths[number] == deepest or any(callee in flow for callee, _ in calls.get(number, ())),
+        )
+        for number in flow
+    ]
+
+
+def _flow_depths(flow: Sequence[int], calls: Mapping[int, Sequence[tuple[int, int]]]) -> dict[int, int]:
+    """Return by how many calls each function of a flow is away from its root."""
+    depths = dict.fromkeys(flow[:1], 0)
+    waiting = list(depths)
+    for number in waiting:
+        fresh = [callee for callee, _ in calls.get(number, ()) if callee in flow and callee not in depths]
+        depths |= dict.fromkeys(fresh, depths[number] + 1)
+        waiting += fresh
+    return depths
+
+
+def _flow_part(node: Node, flow: Sequence[int], calls: Mapping[int, Sequence[tuple[int, int]]]) -> Span | None:
+    """Return the lines of a function that call on in the flow; of the last one its code, without documentation."""
+    lines = {line: callee for callee, line in reversed(calls.get(node.id, ())) if callee in flow}
+    if not lines:
+        return _calling_part(node)
+    if max(lines) - min(lines) > _MAX_CALL_LINES:
+        # Too far apart to be shown together: the call that leads furthest.
+        furthest = max(lines, key=lambda line: (_count_reached(lines[line], calls), -line))
+        lines = {furthest: lines[furthest]}
+    spans = sorted(_line_spans(node, lines))
+    return spans[0][0], spans[-1][1]
 
 
 def _is_function(row: NodeRow) -> bool:

@@ -9,10 +9,11 @@ from weft.cache import LruCache
 from weft.model import Filter, Node
 from weft.pipeline.by_symbol import span_of_lines, window_around
 from weft.pipeline.query import Reading
-from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, Span, parse_number
+from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, Span
 from weft.ports import NodeRow
 from weft.scoring.bm25 import term_hashes
 from weft.text import analyze
+from weft.text.numerals import read_number
 
 Found = tuple[NodeRow, Span | None]
 """A node, and the part of it to show; None for the best of it."""
@@ -297,7 +298,7 @@ def _sequences_of(
     by_number: dict[int, int] = {}
     for row in reading.snapshot.nodes(ids[:_MAX_READ_SCENES].tolist()).values():
         match = _CHAPTER_TITLE.match(row.node.title)
-        number = parse_number(match[1]) if match else 0
+        number = (read_number(match[1]) if match else None) or 0
         if number and row.node.sequence is not None:
             by_number.setdefault(number, row.node.sequence)
     return frozenset(by_number.get(chapter, chapter) for chapter in chapters)

@@ -1,16 +1,21 @@
 """Find candidates that repeat another one: the better-scored one stays, and the ledger names it for the other."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft import deadline
 from weft.model import Candidate, Json, Node
+from weft.ports import LINE_OF
 from weft.profiles.types import Dedupe
 from weft.scoring.bm25 import term_hash
 from weft.scoring.similarity import likely_pairs, similarity, sketch
 from weft.text import analyze, normalise_name
 from weft.text.differences import are_different
+
+_OVERLOADED_KINDS: Final = frozenset({"function", "method"})
 
 
 class Entry(Struct, frozen=True):
@@ -123,3 +128,45 @@ def _scalars(value: Json) -> Iterable[str]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _scalars(inner)
+
+
+def join_overloads(candidates: tuple[Candidate, ...]) -> tuple[tuple[Candidate, ...], list[Candidate]]:
+    """Return the candidates with overloads of a function as one item, and the overloads that it stands for.
+
+    The longest is the one that does the work; it takes the place of the best, and shows the others' signatures.
+    """
+    groups: dict[tuple[str, ...], list[Candidate]] = {}
+    for each in candidates:
+        node, origin = each.node, each.node.origin
+        # A part that was cut out for the question, such as a call, stands for itself.
+        if node.kind in _OVERLOADED_KINDS and origin.file and each.window is None:
+            groups.setdefault((node.tenant, origin.source, origin.file, node.title), []).append(each)
+    joined: dict[int, Candidate] = {}
+    others: list[Candidate] = []
+    for group in groups.values():
+        if len(group) > 1:
+            chosen = max(group, key=lambda each: len(each.node.text))
+            rest = [each for each in group if each is not chosen]
+            members = sorted(
+                [each.node for each in rest], key=lambda node: (node.origin.first_line or 0, node.key)
+            )
+            best = group[0]
+            joined[id(best)] = replace(chosen, score=best.score, parts=best.parts, members=tuple(members))
+            others += rest
+    if not joined:
+        return candidates, []
+    left = {id(each) for group in groups.values() if len(group) > 1 for each in group[1:]}
+    return tuple([joined.get(id(each), each) for each in candidates if id(each) not in left]), others
+
+
+def find_lines_of_others(entries: Sequence[Entry], repeated: Mapping[int, str]) -> dict[int, str]:
+    """Return the entries that are a line of another one, as tasks of a note are, unless asked for by name."""
+    present = {entry.candidate.node.ref for index, entry in enumerate(entries) if index not in repeated}
+    lines = (
+        (index, entry.candidate, entry.candidate.node.fields.get(LINE_OF)) for index, entry in enumerate(entries)
+    )
+    return {
+        index: f"a line of {text}"
+        for index, candidate, text in lines
+        if text and (candidate.node.tenant, text) in present and "start" not in candidate.parts
+    }

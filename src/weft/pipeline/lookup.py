@@ -9,6 +9,7 @@ from msgspec import Struct
 from weft.model import Node
 from weft.pipeline.by_shape import find_commits
 from weft.pipeline.by_symbol import find_definitions
+from weft.pipeline.outline import file_members
 from weft.pipeline.query import Reading
 
 _PLACE: Final = re.compile(
@@ -18,8 +19,6 @@ _PLACE: Final = re.compile(
 _HASH: Final = re.compile(r"(?:commit[ /])?([0-9a-f]{7,40})", re.IGNORECASE)
 _SYMBOL: Final = re.compile(r"[\w.:$>-]+(?:\(\))?")
 _CITED_MARK: Final = re.compile(r"\s*\((?:changed|deleted) since it was read\)$")
-ALL_EDGES: Final = 100_000
-"""Edges that are read around some nodes before they are filtered: more than any node has in practice."""
 
 
 class Place(Struct, frozen=True):
@@ -62,27 +61,6 @@ def definition_at(line: int, members: Sequence[Node]) -> Node | None:
     return min(
         holding, key=lambda node: (node.origin.last_line or 0) - (node.origin.first_line or 0), default=None
     )
-
-
-def file_members(node: Node, reading: Reading) -> list[Node]:
-    """Return the nodes that were read from the same file, by their first line."""
-    snapshot = reading.snapshot
-    file_ids = snapshot.find([f"{node.origin.source}:{node.origin.file}"]).values()
-    found = {id for ids in file_ids for id in ids}
-    waiting = set(found)
-    # Members of classes are contained in these, and not in the file.
-    while waiting:
-        inner = {
-            target
-            for _, target, edge in snapshot.edges(sorted(waiting), ALL_EDGES)
-            if edge.type == "contains" and target not in found
-        }
-        found |= inner
-        waiting = inner
-    nodes = [
-        row.node for row in snapshot.nodes(sorted(found)).values() if row.node.origin.file == node.origin.file
-    ]
-    return sorted(nodes, key=lambda each: (each.origin.first_line or 0, each.key))
 
 
 def look_up(name: str, reading: Reading) -> tuple[Node, ...]:

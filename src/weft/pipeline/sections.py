@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from weft.history import is_received
 from weft.model import Candidate, Json, NodeRef, Step
-from weft.pipeline.dedupe import Entry, dedupe
+from weft.pipeline.dedupe import Entry, dedupe, find_lines_of_others, join_overloads
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Reading, Scale
 from weft.pipeline.retrieve import Gathered, add_relevance, split_into_passages
@@ -22,7 +22,7 @@ from weft.pipeline.score import active_weights, order_by_coverage, score
 from weft.pipeline.slots import HeadingCost, PlacedSlot, RankedSnippets, part_slot, pointers_slot, section_slot
 from weft.pipeline.snippets import rank_snippets
 from weft.pipeline.subjects import SubjectPart, fill_parts
-from weft.ports import LINE_OF, Adjacency, NodeRow, Snapshot
+from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import ForEach, Part, Section
 
 _MAX_ITEMS_WITH_POINTERS: Final = 6
@@ -40,6 +40,8 @@ _MAX_RELATIONS_READ: Final = 64
 """Links of a subject that are read for its tree, the strongest; a hero is linked with every scene of a novel."""
 _RELATIONS_FIELD: Final = "relationships"
 """The field in which the block `tree` looks for relations."""
+
+_IS_OVERLOAD: Final = "an overload of what is shown under the same name"
 
 Admits = Callable[[Candidate], bool]
 """Tells whether a neighbour that no search found may be shown."""
@@ -246,6 +248,9 @@ def drop_repeats(
     plan: Plan, ranked: dict[str, tuple[Candidate, ...]]
 ) -> tuple[dict[str, tuple[Candidate, ...]], list[Refusal]]:
     """Drop repeats by each section's rule, best first over the whole page; what was asked for by name stays."""
+    joined = {name: join_overloads(candidates) for name, candidates in ranked.items()}
+    overloads = [Refusal(each, name, _IS_OVERLOAD) for name, (_, others) in joined.items() for each in others]
+    ranked = {name: candidates for name, (candidates, _) in joined.items()}
     subject_sections = {section.name for section in plan.sections() if section.for_each is not None}
     entries = [
         Entry(name, candidate, name in subject_sections)
@@ -262,7 +267,7 @@ def drop_repeats(
             own = [index for index, entry in enumerate(entries) if entry.section == section.name]
             repeated_here = dedupe([entries[index] for index in own], section.dedupe)
             repeated |= {own[position]: why for position, why in repeated_here.items()}
-    repeated = {**repeated, **_find_lines_of_others(entries, repeated)}
+    repeated = {**repeated, **find_lines_of_others(entries, repeated)}
     # By identity: where sections stand alone, equal candidates may stand in several.
     dropped = {id(entries[index].candidate) for index in repeated}
     kept = {
@@ -272,20 +277,7 @@ def drop_repeats(
     refusals = [
         Refusal(entries[index].candidate, entries[index].section, why) for index, why in sorted(repeated.items())
     ]
-    return kept, refusals
-
-
-def _find_lines_of_others(entries: Sequence[Entry], repeated: Mapping[int, str]) -> dict[int, str]:
-    """Return the entries that are a line of another one, as tasks of a note are, unless asked for by name."""
-    present = {entry.candidate.node.ref for index, entry in enumerate(entries) if index not in repeated}
-    lines = (
-        (index, entry.candidate, entry.candidate.node.fields.get(LINE_OF)) for index, entry in enumerate(entries)
-    )
-    return {
-        index: f"a line of {text}"
-        for index, candidate, text in lines
-        if text and (candidate.node.tenant, text) in present and "start" not in candidate.parts
-    }
+    return kept, refusals + overloads
 
 
 def fill_section(

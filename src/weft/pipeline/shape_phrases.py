@@ -29,6 +29,7 @@ class Shape(StrEnum):
     ENDING = "ending"
     FLOW = "flow"
     PLACE = "place"
+    FILE = "file"
     COMMIT = "commit"
     ORDER = "order"
     SUMMARY = "summary"

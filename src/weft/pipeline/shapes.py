@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.model import Candidate, Filter
+from weft.model import Candidate, Filter, Node
 from weft.pipeline.shape_phrases import (
     ASSISTANT_SAID,
     FIRST_PERSON,
@@ -40,6 +40,8 @@ _MAX_NAMES: Final = 6
 _MIN_QUOTED_WORDS: Final = 4
 """Fewer words in quotation marks are a name or a term, and not a text to look for."""
 _MAX_QUOTATION_CHARS: Final = 400
+_MAX_TYPE_QUESTION_CHARS: Final = 80
+"""A longer question is not about a single word."""
 
 _CODE_FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FRAME_LINE: Final = re.compile(
@@ -74,6 +76,13 @@ _QUOTED: Final = re.compile(
 )
 _BACKQUOTED: Final = re.compile(r"`([A-Za-z_][\w.]{1,100})(?:\(\))?`")
 _IDENTIFIER: Final = re.compile(r"(?<![\w./@-])([A-Za-z_]\w{0,100}(?:(?:\.|::|->)[A-Za-z_]\w{0,100}){0,5})(\(\))?")
+_ASKED_TYPE: Final = re.compile(
+    r"\s*(?:(?:what|where)(?:'s| is| are| does| do)|how do(?:es)?|show(?: me)?|explain|describe|define)?\s*"
+    r"(?:(?:the|an?)\s+)?(?:class\s+|type\s+|struct\s+|interface\s+)?"
+    r"(?-i:([A-Z][a-z]{2,40}))(?:\s+(?:class|type|struct|interface))?(?:\s+\w+){0,2}\s*\??\s*",
+    re.IGNORECASE,
+)
+"""A short question about a single word with a capital, which a store of code may have a class for."""
 _CALLED_WORD: Final = re.compile(
     r"\b(?:calls?|uses?|invokes?|(?:callers?|usages?|users?|uses) of|references? to|function|method|class)\s+"
     r"(?:the\s+)?(?:function\s+|method\s+|class\s+)?([A-Za-z_]\w{2,100})"
@@ -82,22 +91,6 @@ _FILE_ENDING: Final = re.compile(
     r"\.(?:py|md|rst|txt|go|js|ts|tsx|rs|java|toml|json|ya?ml|cfg|ini|c|h|cpp|rb|html|com|org|io)\Z"
 )
 _CHAPTER: Final = re.compile(r"\bchapter\s+(\d{1,3}|[ivxlc]{1,7}|[a-z]+)\b", re.IGNORECASE)
-_ROMAN: Final = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
-_NUMBER_WORDS: Final = (
-    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *(
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-        "twenty",
-    ),
-)
 _ABOUT_NAMES: Final = frozenset({Shape.DEFINITION, Shape.CALLERS})
 
 Span = tuple[int, int]
@@ -153,6 +146,8 @@ class Shapes(Struct, frozen=True):
 
     asked: frozenset[Shape] = frozenset()
     names: tuple[str, ...] = ()
+    type: str = ""
+    """The one word with a capital that a short question is about, which may be the name of a class."""
     files: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
     places: tuple[Frame, ...] = ()
@@ -177,17 +172,27 @@ def read_shapes(question: str) -> Shapes:
     quotations = (*_error_messages(log), *_quotations(prose))
     places = tuple(Frame(match["file"], int(match["line"])) for match in _PLACE.finditer(prose))[:_MAX_NAMES]
     hashes = tuple(dict.fromkeys(match[0] for match in _HASH.finditer(prose)))[:_MAX_NAMES]
+    files = tuple(dict.fromkeys(_FILE.findall(prose)))[:_MAX_NAMES]
     present = {
         Shape.TRACEBACK: frames,
         Shape.QUOTATION: quotations,
         Shape.PLACE: places,
         Shape.COMMIT: hashes,
+        # With a line, it is that which is asked about.
+        Shape.FILE: () if places or frames else files,
     }
     asked |= {shape for shape, found in present.items() if found}
-    chapters = tuple(filter(None, (parse_number(match[1]) for match in _CHAPTER.finditer(prose))))
-    files = tuple(dict.fromkeys(_FILE.findall(prose)))[:_MAX_NAMES]
-    speaker = _read_speaker(prose)
-    return Shapes(frozenset(asked), names, files, frames, places, hashes, quotations, chapters, speaker)
+    chapters = _read_chapters(prose) if "hapter" in prose else ()
+    about = _ASKED_TYPE.fullmatch(prose) if not names and len(prose) < _MAX_TYPE_QUESTION_CHARS else None
+    type, speaker = about[1] if about else "", _read_speaker(prose)
+    return Shapes(frozenset(asked), names, type, files, frames, places, hashes, quotations, chapters, speaker)
+
+
+def _read_chapters(prose: str) -> tuple[int, ...]:
+    # Loaded for the few questions that name a chapter.
+    from weft.text.numerals import read_number
+
+    return tuple(filter(None, (read_number(match[1]) for match in _CHAPTER.finditer(prose))))
 
 
 def _read_speaker(prose: str) -> Speaker:
@@ -301,27 +306,13 @@ def _is_spelt_as_code(word: str) -> bool:
     return not word.isupper() and any(map(str.isupper, word[1:])) and looks_like_code(word)
 
 
-def parse_number(text: str) -> int:
-    """Return the number of a chapter, written in digits, as a Roman numeral or as a word; 0 for none."""
-    text = text.lower()
-    if text.isdigit():
-        return int(text)
-    if text in _NUMBER_WORDS:
-        return _NUMBER_WORDS.index(text) + 1
-    if set(text) <= _ROMAN.keys():
-        values = [_ROMAN[letter] for letter in text]
-        # A smaller numeral before a larger one is taken away from it: iv, xix.
-        return sum(value if value >= max(values[index:]) else -value for index, value in enumerate(values))
-    return 0
-
-
 # --- weighing candidates -----------------------------------------------------------------------------------
 
 
 class Wanted(Struct, frozen=True):
     """A node that a shape wants, how much (0 to 1), and the part of it that is wanted, if not all.
 
-    With `alone` nothing but that part is shown; otherwise it is shown first.
+    With `alone` nothing but that part is shown, else it is shown first. Of `members` the signatures are shown.
     """
 
     row: NodeRow
@@ -329,6 +320,7 @@ class Wanted(Struct, frozen=True):
     value: float
     part: Span | None = None
     alone: bool = True
+    members: tuple[Node, ...] = ()
 
 
 def kinds_to_leave_out(filter: Filter) -> tuple[str, ...]:
@@ -434,6 +426,7 @@ def _apply(by_shape: Sequence[Wanted], candidate: Candidate) -> Candidate:
         path=(),
         distance=0,
         root=candidate.node.key,
+        members=wanted.members,
     )
     if wanted.part is None:
         return weighed

@@ -18,13 +18,22 @@ from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.query import Query, read_cosines, sum_gains
+from weft.pipeline.score import score_besides_match, score_factor
+from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
 from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
 from weft.ports import PassageRow, Snapshot
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import score_terms
-from weft.scoring.snippets import SnippetColumns, SnippetRow, snippet_cosines, unpack_snippets
-from weft.text import is_blank
+from weft.scoring.snippets import (
+    SnippetColumns,
+    SnippetRow,
+    share_of_best,
+    snippet_cosines,
+    stretch,
+    unpack_snippets,
+)
+from weft.text import find_signature, is_blank, is_code
 
 if TYPE_CHECKING:
     from weft.pipeline.query import Floats
@@ -61,6 +70,11 @@ _MAX_SAVED_TOKENS: Final = _GAP_TOKENS - _JOIN_TOKENS
 """How much less than its own tokens a snippet can cost: between two others it takes away the mark of a gap."""
 _CHARACTERS_PER_TOKEN: Final = 4
 """The guess for snippets that were stored without a count."""
+_MAX_CODE_SHARE: Final = 0.4
+"""The share of the page that one definition may take while others have something to say."""
+_MAX_LINE: Final = 120
+"""Characters of a line before a snippet of code that are shown with it; a longer one is data or prose."""
+_FLOW_PART: Final = f"shape_{Shape.FLOW}"
 _LEADING_MARKS: Final = (":", "?")
 """A snippet that ends in one of these leads to the next: a list, an example, an answer."""
 
@@ -88,8 +102,8 @@ def rank_snippets(
     words = _match_words(columns, passages, own_passage, query, fusion)
     meaning = _match_meaning(columns, passages, own_passage, query, snapshot)
     measured = fusion.snippet_lexical * words + fusion.snippet_semantic * meaning
-    factors = np.array([_factor(candidate, weights) for candidate in candidates])
-    others = np.array([_other_parts(candidate, weights) for candidate in candidates])
+    factors = np.array([score_factor(candidate, weights) for candidate in candidates])
+    others = np.array([score_besides_match(candidate, weights) for candidate in candidates])
     if query.mentions_names:
         bridges = [candidate.parts.get("bridge", 0.0) for candidate in candidates]
         others += (_NAMED_BRIDGE_FACTOR - 1) * weights.get("bridge", 0.0) * factors * np.array(bridges)
@@ -199,7 +213,7 @@ def _match_words(
     """Return how well each snippet and its passage match the words of the question, from 0 to 1."""
     own = _score(columns.rows, query, fusion)
     around = _score(passages, query, fusion)
-    return _OWN_SHARE * _share(own) + (1 - _OWN_SHARE) * _share(around)[own_passage]
+    return _OWN_SHARE * share_of_best(own) + (1 - _OWN_SHARE) * share_of_best(around)[own_passage]
 
 
 def _score(rows: "Sequence[SnippetRow] | Sequence[PassageRow]", query: Query, fusion: Fusion) -> "Floats":
@@ -223,32 +237,7 @@ def _match_meaning(
     around = read_cosines(passages, {}, query, snapshot)[own_passage]
     own = snippet_cosines(columns, query.vector)
     own = np.where(np.isnan(own), around, own)
-    return _OWN_SHARE * _stretch(own) + (1 - _OWN_SHARE) * _stretch(around)
-
-
-def _share(score: "Floats") -> "Floats":
-    top = score.max(initial=0.0)
-    return score / top if top > 0 else score
-
-
-def _stretch(cosine: "Floats") -> "Floats":
-    """Return cosines on a scale from the lowest to the highest: they all lie close together."""
-    low, high = cosine.min(initial=1.0), cosine.max(initial=-1.0)
-    return (cosine - low) / (high - low) if high > low else np.ones(len(cosine))
-
-
-def _factor(candidate: Candidate, weights: Mapping[str, float]) -> float:
-    """Return by what boosts and lenses multiplied the sum of a candidate's weighed parts."""
-    base = sum([weight * candidate.parts.get(name, 0.0) for name, weight in weights.items()])
-    # Repeating what better ones say was taken off afterwards.
-    return (candidate.score - candidate.parts.get("repeated", 0.0)) / base if base > 0 else 1.0
-
-
-def _other_parts(candidate: Candidate, weights: Mapping[str, float]) -> float:
-    """Return what a node's score has besides words and meaning, which are measured by snippet."""
-    names = ("lexical", "semantic", "relevance")
-    measured = sum([weights.get(name, 0.0) * candidate.parts.get(name, 0.0) for name in names])
-    return candidate.score - _factor(candidate, weights) * measured
+    return _OWN_SHARE * stretch(own) + (1 - _OWN_SHARE) * stretch(around)
 
 
 # --- filling a slot ----------------------------------------------------------------------------------------
@@ -264,8 +253,10 @@ class SnippetFiller(Struct):
     chosen: set[int] = field(default_factory=set)
     item_tokens: dict[int, int] = field(default_factory=dict)
     """The cost of each candidate's item, by the candidate's index."""
-    frames: dict[int, int] = field(default_factory=dict)
-    """The cost of a candidate's item besides its text."""
+    frames: dict[tuple[int, bool], int] = field(default_factory=dict)
+    """The cost of a candidate's item besides its text, without and with its signature."""
+    signatures: dict[int, tuple[int, int] | None] = field(default_factory=dict)
+    """The lines of a candidate's signature, which stand above any excerpt of its code."""
     names_only: SlotFiller | None = None
     """Fills the slot instead where there is no room for a single snippet."""
     spent_on_snippets: int = 0
@@ -310,6 +301,9 @@ class SnippetFiller(Struct):
         whole = self.slot.candidates[owner].text_tokens
         if whole is None or whole > _MAX_COMPLETED_TOKENS or self.item_tokens[owner] < _COMPLETED_SHARE * whole:
             return
+        # Of a step of a flow, the lines that call on are wanted, and then the next step.
+        if _FLOW_PART in self.slot.candidates[owner].parts and not relaxed:
+            return
         # The snippets of a text stand together.
         first, last = bisect_left(self.snippets.owner, owner), bisect_right(self.snippets.owner, owner)
         rest = [index for index in range(first, last) if index not in self.chosen]
@@ -324,10 +318,10 @@ class SnippetFiller(Struct):
         if cost > min(tokens, self.page.remaining) or (is_new and not self._may_begin(owner, index)):
             return False
         headings = self._heading_cost() if is_new else 0
-        frame = self._frame(owner) if is_new else 0
+        frame = self._frame(owner, index) if is_new else 0
         total = cost + frame + headings
         if total > min(tokens, self.page.remaining) or (
-            not relaxed and self.item_tokens.get(owner, frame) + cost > self._cap()
+            not relaxed and self.item_tokens.get(owner, frame) + cost > self._cap(owner, is_new=is_new)
         ):
             return False
         self.chosen.add(index)
@@ -346,10 +340,15 @@ class SnippetFiller(Struct):
             return False
         return self.page.repeats or find_text_ref(self.slot.candidates[owner]) not in self.page.printed_in
 
-    def _cap(self) -> float:
+    def _cap(self, owner: int, *, is_new: bool) -> float:
         if self.slot.cap is None or self.share_tokens == UNLIMITED:
             return UNLIMITED
-        return self.share_tokens * self.slot.cap
+        # The best snippet of a definition is not passed over for a worse one that is shorter.
+        is_limited = self._is_code(owner) and not is_new
+        return self.share_tokens * (min(self.slot.cap, _MAX_CODE_SHARE) if is_limited else self.slot.cap)
+
+    def _is_code(self, owner: int) -> bool:
+        return is_code(self.slot.candidates[owner].node.language)
 
     def _cost(self, index: int) -> int:
         """Return what a snippet adds to the page: its tokens, and the mark of a gap unless it closes one."""
@@ -359,15 +358,28 @@ class SnippetFiller(Struct):
         after = index + 1 in self.chosen and self._adjoins(index, index + 1)
         return tokens + _JOIN_TOKENS + _GAP_TOKENS * (1 - before - after)
 
-    def _frame(self, owner: int) -> int:
-        if owner not in self.frames:
-            bare = Item(self.slot.candidates[owner], Detail.EXCERPT)
-            self.frames[owner] = self.page.cost(self.slot, bare)
-        return self.frames[owner]
+    def _frame(self, owner: int, index: int) -> int:
+        """Return the cost of an item that begins with a snippet, besides that: its heading, and its signature."""
+        signature = self._signature_before(owner, self.snippets.start[index])
+        key = owner, signature is not None
+        if key not in self.frames:
+            spans = (signature,) if signature else ()
+            self.frames[key] = self.page.cost(self.slot, Item(self.slot.candidates[owner], Detail.EXCERPT, spans))
+        return self.frames[key]
+
+    def _signature_before(self, owner: int, start: int) -> tuple[int, int] | None:
+        """Return the signature of a definition if a part that begins here does not hold it."""
+        if owner not in self.signatures:
+            candidate = self.slot.candidates[owner]
+            # What was cut out for the question, such as a call, is shown alone.
+            is_signed = self._is_code(owner) and candidate.window is None
+            known = str(candidate.node.fields.get("signature") or "") if is_signed else ""
+            self.signatures[owner] = find_signature(candidate.node.text, known)
+        signature = self.signatures[owner]
+        return signature if signature is not None and signature[1] <= start else None
 
     def _heading_cost(self) -> int:
-        printed = self.page.printed_headings
-        return sum([tokens for name, tokens in self.slot.headings if name not in printed])
+        return sum([tokens for name, tokens in self.slot.headings if name not in self.page.printed_headings])
 
     def _adjoins(self, index: int, following: int) -> bool:
         """Whether two snippets are neighbours in one text."""
@@ -416,6 +428,15 @@ class SnippetFiller(Struct):
             else:
                 own.append((self.snippets.start[index], self.snippets.end[index]))
             last = index
+        for owner, own in spans.items():
+            if not self._is_code(owner):
+                continue
+            # A sentence of a comment may begin in the middle of a line, which code never does.
+            text = self.slot.candidates[owner].node.text
+            own[:] = [(text.rfind("\n", max(at - _MAX_LINE, 0), at) + 1 or at, end) for at, end in own]
+            signature = self._signature_before(owner, own[0][0])
+            if signature is not None:
+                own.insert(0, signature)
         return spans
 
     def _is_whole(self, owner: int, spans: list[tuple[int, int]]) -> bool:

@@ -284,7 +284,8 @@ def _mark_cut_sentences(item: Item, body: Body) -> Body:
 def _is_summary(item: Item, body: Body) -> bool:
     """Tell whether the body is the node's summary, which a `summary` block prints already."""
     # Only a body that is not quoted from the text has no source line.
-    return body.runs[0].first_line is None and body.runs[0].raw == item.candidate.node.summary.strip()
+    run = body.runs[0] if body.runs else None
+    return run is not None and run.first_line is None and run.raw == item.candidate.node.summary.strip()
 
 
 def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:

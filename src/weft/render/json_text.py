@@ -80,7 +80,7 @@ class JsonText(Struct, frozen=True):
         for piece in pieces:
             _add_piece(members, piece)
             if line is None and isinstance(piece, Prose) and piece.body:
-                line = piece.body.runs[0].first_line
+                line = piece.body.runs[0].first_line if piece.body.runs else None
         return (Lines("," + _encode(members), node.key, node.tenant, node.origin, line),)
 
     def before_pointers(self) -> tuple[Lines, ...]:
@@ -188,10 +188,19 @@ def _add_prose(members: dict[str, Json], piece: Prose) -> None:
             *(earlier if isinstance(earlier, list) else []),
             piece.lead + "\n".join(runs) + piece.tail,
         ]
-    elif piece.body and (len(runs) > 1 or piece.body.gap_before or piece.body.gap_after):
+    elif len(runs) > 1 or piece.body.gap_before or piece.body.gap_after:
         members["excerpts"] = runs
-    else:
+    elif runs:
         members["summary" if piece.role == "summary" else "text"] = runs[0]
+    if piece.body is not None and piece.body.members:
+        members["outline"] = [
+            {
+                "title": one_line(member.title),
+                "line": member.origin.first_line,
+                "signature": one_line(str(member.fields.get("signature") or "")),
+            }
+            for member in piece.body.members
+        ]
 
 
 def _entry_values(piece: Entries) -> Json:

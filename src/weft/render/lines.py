@@ -11,11 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Detail, Item, ManifestEntry, Node, Origin
-from weft.render.harmless import clean
-from weft.text import find_body_start, is_blank
+from weft.render.harmless import clean, one_line
+from weft.text import find_body_start, find_signature, is_blank
 
 _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 _BEFORE_FILLED_LINE: Final = re.compile(r"\n(?!\n|\Z)")
+_MAX_MEMBER_CHARACTERS: Final = 110
+"""Characters of a signature that tells of a definition: its name, and what it takes."""
 
 Span = tuple[int, int]
 
@@ -131,6 +133,8 @@ class Body(Struct, frozen=True):
     gap_before: bool = False
     gap_after: bool = False
     code: bool = False
+    members: tuple[Node, ...] = ()
+    """Definitions that are printed as a line each, before or behind the runs as they stand in the file."""
 
 
 def build_body(item: Item, code: bool = False, limit: int | None = None, titled: bool = False) -> Body | None:
@@ -139,6 +143,14 @@ def build_body(item: Item, code: bool = False, limit: int | None = None, titled:
     At most `limit` characters are shown. With `titled`, the name is printed above already: a text that begins with
     it is shown from the next line on, and a text that is nothing but the name not at all.
     """
+    body, members = _build_runs(item, code, limit, titled), item.candidate.members
+    if not code or not members or item.detail is Detail.SUMMARY:
+        return body
+    return replace(body or Body((), code=True), members=members)
+
+
+def _build_runs(item: Item, code: bool, limit: int | None, titled: bool) -> Body | None:
+    """Return what is shown of the text of the item's own node, or None if that is nothing."""
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
         return _summary_body(node, code)
@@ -258,23 +270,46 @@ def _word_end(text: str, start: int, end: int) -> int:
 
 
 def quote_body(
-    node: Node, body: Body | None, gap: str, guard: Callable[[str], str], later: Callable[[str], str] | None = None
+    node: Node,
+    body: Body | None,
+    gap: Callable[[int | None], str],
+    guard: Callable[[str], str],
+    later: Callable[[str], str] | None = None,
 ) -> list[Lines]:
-    """Return the body's lines made harmless by `guard`, with the mark `gap` wherever text was left out.
+    """Return the body's lines made harmless by `guard`, with the mark of a `gap` wherever text was left out.
 
-    Runs behind a gap are guarded by `later`, where a format needs another guard for them.
+    In code the mark is given the line of the file that follows it: a margin with the number of every line would
+    cost a fifth more. Runs behind a gap are guarded by `later`, where a format needs another guard for them.
     """
     if body is None:
         return []
-    lines: list[Lines] = []
+    first = body.runs[0].first_line or 0 if body.runs else 0
+    lines = [_member_line(each, gap, guard) for each in body.members if (each.origin.first_line or 0) < first]
+    counts_lines = body.code and node.origin.file is not None and node.origin.first_line is not None
     for index, run in enumerate(body.runs):
-        if index or body.gap_before:
-            lines.append(Lines(gap))
         behind_gap = index or body.gap_before
+        if behind_gap:
+            lines.append(Lines(gap(run.first_line if counts_lines else None)))
         lines += run_lines(node, run, (later or guard if behind_gap else guard)(run.text))
-    if body.gap_after:
-        lines.append(Lines(gap))
-    return lines
+    after = [_member_line(each, gap, guard) for each in body.members if (each.origin.first_line or 0) >= first]
+    # The lines of members say themselves that something was left out before them.
+    return [*lines, *(after or ([Lines(gap(None))] if body.gap_after else []))]
+
+
+def _member_line(node: Node, gap: Callable[[int | None], str], guard: Callable[[str], str]) -> Lines:
+    """Return the line of a definition that is told by its signature alone."""
+    signature, line = str(node.fields.get("signature") or ""), node.origin.first_line
+    found = find_signature(node.text, signature)
+    if found is not None and line is not None:
+        # Decorators and comments stand above it.
+        line += node.text.count("\n", 0, found[0])
+    words = one_line(signature or f"{node.kind} {node.title}")[:_MAX_MEMBER_CHARACTERS]
+    return node_line(node, f"{gap(line)} {guard(words)}")
+
+
+def bracket_gap(line: int | None) -> str:
+    """Return the mark for text that was left out, with the line of the file that follows it in code."""
+    return f"[… {line}:]" if line is not None else "[…]"
 
 
 def add_lead_and_tail(node: Node, lead: str, lines: list[Lines], tail: str) -> list[Lines]:

@@ -18,6 +18,7 @@ from weft.render.lines import (
     Body,
     Lines,
     add_lead_and_tail,
+    bracket_gap,
     frame_lines,
     make_bullet,
     node_line,
@@ -25,8 +26,6 @@ from weft.render.lines import (
 )
 from weft.render.node_values import Dialect, display_name, format_location, label_key
 from weft.render.page import LineFormat, section_heading
-
-_GAP: Final = "[…]"
 
 Labels = frozenset[str] | None
 """The labels in bold that a page prints, as `label_key` writes them; None stands for all words."""
@@ -51,7 +50,7 @@ _HAZARD: Final = re.compile(
 # of _HAZARD; the second begins with a literal, which the regex engine searches for quickly.
 _SUSPECT_FIRST_LINE: Final = re.compile(r"[ \t]*[-#=*_`~<\[>+\d]")
 _SUSPECT_LATER_LINE: Final = re.compile(r"\n[ \t]*[-#=*_`~<\[>+\d]")
-_GAP_IN_CODE: Final = re.compile(r"^([ \t]*)(?=\[…\][ \t]*$)", re.MULTILINE)
+_GAP_IN_CODE: Final = re.compile(r"^([ \t]*)(?=\[…(?: \d+:)?\][ \t]*$)", re.MULTILINE)
 _BACKTICKS: Final = re.compile("`{3,}")
 
 _MIN_FENCE: Final = 3
@@ -107,7 +106,7 @@ def _escape_hazard(match: re.Match[str], labels: Labels) -> str:
 
 def guard_code(text: str) -> str:
     """Guard text that goes into a fence, where only the mark for a gap and tags around the page could mislead."""
-    return break_frame_tags(_GAP_IN_CODE.sub(r"\1\\", text) if _GAP in text else text)
+    return break_frame_tags(_GAP_IN_CODE.sub(r"\1\\", text) if "[…" in text else text)
 
 
 def choose_fence(texts: Sequence[str]) -> str:
@@ -250,7 +249,7 @@ def _piece_lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Lines]:
         return _ENTRIES[piece.role](node, piece)
     if piece.role == "code" and piece.body:
         return _fenced_code(node, piece.body)
-    quoted = quote_body(node, piece.body, _GAP, *_guards_for(piece, style.labels))
+    quoted = quote_body(node, piece.body, bracket_gap, *_guards_for(piece, style.labels))
     lines = add_lead_and_tail(node, piece.lead, quoted, piece.tail)
     return make_bullet(lines) if piece.role == "bullet" else lines
 
@@ -273,10 +272,11 @@ def _guards_for(piece: Prose, labels: Labels) -> tuple[Guard, Guard]:
 
 
 def _fenced_code(node: Node, body: Body) -> list[Lines]:
-    fence = choose_fence([run.text for run in body.runs])
+    signatures = [str(member.fields.get("signature", "")) for member in body.members]
+    fence = choose_fence([*(run.text for run in body.runs), *signatures])
     # Stored too: a backtick or blank in it would end the fence's own line early.
     language = "".join(one_line(node.language or "").replace("`", "").split())
-    return [Lines(fence + language), *quote_body(node, body, _GAP, guard_code), Lines(fence)]
+    return [Lines(fence + language), *quote_body(node, body, bracket_gap, guard_code), Lines(fence)]
 
 
 def _italic(text: str) -> str:

@@ -11,6 +11,7 @@ from weft.render.lines import (
     BLANK,
     Lines,
     add_lead_and_tail,
+    bracket_gap,
     frame_lines,
     make_bullet,
     node_line,
@@ -19,7 +20,6 @@ from weft.render.lines import (
 from weft.render.node_values import Dialect, display_name
 from weft.render.page import LineFormat, section_heading
 
-_GAP: Final = "[…]"
 _HAZARD: Final = re.compile(
     r"""
     ^(?=[ \t]*(?:
@@ -159,7 +159,7 @@ def _piece_lines(node: Node, piece: Prose | Phrase | Entries) -> list[Lines]:
     if isinstance(piece, Entries):
         return [node_line(node, break_tags(text)) for text in _format_entries(node, piece)]
     guard = guard_code if piece.role == "code" else guard_text
-    lines = add_lead_and_tail(node, piece.lead, quote_body(node, piece.body, _GAP, guard), piece.tail)
+    lines = add_lead_and_tail(node, piece.lead, quote_body(node, piece.body, bracket_gap, guard), piece.tail)
     return make_bullet(lines) if piece.role == "bullet" else lines
 
 

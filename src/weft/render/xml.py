@@ -13,7 +13,6 @@ from weft.render.node_values import Dialect, display_name, format_related_link, 
 
 # Nothing needs a guard at the start of a line: tags are the only marks, and all values are escaped.
 DIALECT: Final = Dialect(keeps_marks=False, guard=str, is_data=True)
-_GAP: Final = "<gap/>"
 
 
 class Xml(Struct, frozen=True):
@@ -122,6 +121,10 @@ def _escape_attribute(text: str) -> str:
     return escape(text).replace('"', "&quot;")
 
 
+def _gap(line: int | None) -> str:
+    return "<gap/>" if line is None else f'<gap line="{line}"/>'
+
+
 def _origin_attributes(node: Node, pointer: bool = False) -> dict[str, str]:
     """Return the kind and the location; a pointer without a location of its own has its key instead."""
     origin, kind = node.origin, one_line(node.kind)
@@ -151,7 +154,7 @@ def _piece_lines(node: Node, piece: Piece) -> list[Lines]:
         return [node_line(node, text) for text in _format_entries(node, piece)]
     # The lead comes from the profile's form with stored values in it, so it is escaped too.
     lines = add_lead_and_tail(
-        node, escape(piece.lead), quote_body(node, piece.body, _GAP, escape), escape(piece.tail)
+        node, escape(piece.lead), quote_body(node, piece.body, _gap, escape), escape(piece.tail)
     )
     if piece.role == "code":
         return [Lines(_tag("code", language=one_line(node.language or ""))), *lines, Lines("</code>")]

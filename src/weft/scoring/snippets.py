@@ -164,3 +164,15 @@ def snippet_cosines(columns: SnippetColumns, query: "NDArray[np.float32]") -> "N
         # Rounded, so that the order of addition on another machine does not show.
         cosines[known] = np.round((wide @ query) / np.where(lengths > 0, lengths, 1.0), 6)
     return cosines
+
+
+def share_of_best(scores: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return scores as shares of the highest one."""
+    top = scores.max(initial=0.0)
+    return scores / top if top > 0 else scores
+
+
+def stretch(cosines: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return cosines on a scale from the lowest to the highest: they all lie close together."""
+    low, high = cosines.min(initial=1.0), cosines.max(initial=-1.0)
+    return (cosines - low) / (high - low) if high > low else np.ones(len(cosines))

@@ -37,6 +37,8 @@ _ABBREVIATION_REACH = 16
 _ENDED_TEXT = re.compile(r"[.!?…。！？｡।؟][\"'”’»)\]」』）_*]*$")
 _NEIGHBOURHOOD = 40
 """Characters before and after an offset that show whether it stands inside a sentence."""
+_MAX_SIGNATURE_LINES: Final = 4
+"""Lines of a signature that are shown; one with more arguments is told by its first."""
 
 _PARTICLES: Final = (
     "-|of the|of|the|for|de la|de|del|della|den|der|des|di|da|do|dos|du|el|al|la|le|van|von|y|ibn|bin"
@@ -79,6 +81,23 @@ def find_body_start(text: str, title: str) -> int:
         return 0
     first_line = text[start:end].strip().strip("#").strip()
     return end + 1 if first_line and first_line == title.strip() else 0
+
+
+def find_signature(text: str, signature: str) -> Span | None:
+    """Return the lines of a definition's text that hold its signature, which is known on one line.
+
+    Of a signature over many lines only the first is returned; None where the text does not hold it.
+    """
+    words = signature.split()
+    if not words:
+        return None
+    found = re.search(r"\s+".join(map(re.escape, words)), text)
+    if found is None:
+        return None
+    start = text.rfind("\n", 0, found.start()) + 1
+    last = found.end() if text.count("\n", start, found.end()) < _MAX_SIGNATURE_LINES else found.start()
+    end = text.find("\n", last)
+    return start, end if end >= 0 else len(text)
 
 
 def split_blocks(text: str) -> Iterator[Block]:

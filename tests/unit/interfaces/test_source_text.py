@@ -166,3 +166,78 @@ def test_a_shown_file_is_the_file_as_it_is_now(weft: Weft) -> None:
     file.write_text(before.replace("A pair of scales", "One pair of scales"))
     assert "One pair of scales" in show(weft, "scales.py:4-5")
     file.write_text(before)
+
+
+LONG = '''class Ledger:
+    """Keep the books of a ferry.
+
+    {prose}
+    """
+
+    columns = ("parcel", "weight")
+
+    def enter(self, parcel):
+        """Write a parcel down."""
+        return parcel
+
+
+def settle(parcels):
+{body}
+    return total
+'''
+
+
+@pytest.fixture(scope="module")
+def long_weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
+    """A module with a class of a long docstring, and a function of 122 lines."""
+    folder = tmp_path_factory.mktemp("long")
+    (folder / "code").mkdir()
+    prose = "\n    ".join(f"Rule {number} of the books is kept." for number in range(30))
+    body = "\n".join(f"    total_{number} = {number}" for number in range(120))
+    (folder / "code" / "ledger.py").write_text(LONG.format(prose=prose, body=body))
+    (folder / "code" / "README.md").write_text("# Ledger\n\nThe books of a ferry.\n")
+    with Weft.open(folder / "store") as opened:
+        opened.index(folder / "code")
+        yield opened
+
+
+def test_a_long_class_is_its_first_paragraph_and_its_members(long_weft: Weft) -> None:
+    lines = texts_of(long_weft, "Ledger", VIEW)[0].splitlines()
+    assert lines[1:3] == ["1: class Ledger:", '2:     """Keep the books of a ferry.']
+    assert lines[3:] == ["[… goes on: ledger.py:3-36]", "38-40:   def enter(self, parcel)"]
+
+
+def test_a_document_of_the_same_title_is_named_and_not_printed(long_weft: Weft) -> None:
+    assert texts_of(long_weft, "Ledger", VIEW)[1:] == ["[… also: Ledger README.md:1]"]
+
+
+def test_a_long_function_is_its_beginning_and_says_where_the_rest_stands(long_weft: Weft) -> None:
+    (text,) = texts_of(long_weft, "settle", VIEW)
+    assert len(text.splitlines()) == 82
+    assert text.splitlines()[-1] == "[… goes on: ledger.py:123-164]"
+    assert "164:     return total" in show(long_weft, "ledger.py:123-164")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("settle", ["settle (function) ledger.py:43-164", "43-164: def settle(parcels)"]),
+        ("ledger.py", ["ledger.py, 164 lines", "1: class Ledger", "38-40:   def enter(self, parcel)"]),
+    ],
+)
+def test_an_outline_is_printed_on_request(long_weft: Weft, name: str, expected: list[str]) -> None:
+    (text,) = texts_of(long_weft, name, VIEW, outline=True)
+    assert text.splitlines()[: len(expected)] == expected
+
+
+def test_definitions_of_one_name_are_printed_together_only_as_far_as_they_are_short(tmp_path: Path) -> None:
+    body = "\n".join(f"        total_{number} = {number}" for number in range(60))
+    classes = [f"class Box{number}:\n    def pack(self):\n{body}\n" for number in range(4)]
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "boxes.py").write_text("\n".join(classes))
+    with Weft.open(tmp_path / "store") as opened:
+        opened.index(tmp_path / "code")
+        *shown, others = texts_of(opened, "pack", VIEW)
+    assert len(shown) == 1
+    assert others.startswith("[… also: ")
+    assert others.count("boxes.py:") == 3

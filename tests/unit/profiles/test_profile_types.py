@@ -80,7 +80,7 @@ def test_general_takes_every_kind_into_one_section() -> None:
     assert (only.kinds, only.tags, only.probes, only.reach) == ((), (), (), "any")
     assert (probe.kinds, probe.limit, only.pointers) == ((), 40, 8)
     measured = {"lexical": 0.26, "semantic": 0.16, "walk": 0.17, "bridge": 0.41}
-    assert profile.score.weights == {**measured, "neighbours": 0.2, "shape": 0.8, "file": 0.2}
+    assert profile.score.weights == {**measured, "neighbours": 0.2, "shape": 0.8, "file": 0.64}
     assert profile.fusion.phrase_weight == 0.9
 
 

@@ -1,7 +1,9 @@
 """Whole pages: their parts add up, every line has a source, and excerpts show where something is left out."""
 
+import json
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -204,3 +206,53 @@ def test_a_narrative_page_reads_as_its_users_know_it() -> None:
         page_of([ned]), open_format("markdown"), styles((Block("text"),), (Block("bullet"),)), FRAME
     )
     assert "### Ned Stark (CHARACTER)\n\n**Told:**\n- Lord of Winterfell.\n" in join_lines(lines)
+
+
+CODE = "def weigh(parcel):\n    grams = 0\n    grams += 1\n    grams += 2\n    return grams"
+FUNCTION = Node(
+    "k#weigh", "function", title="weigh", text=CODE, language="python", origin=Origin("k", "w.py", 40, 44)
+)
+
+
+def test_a_gap_in_code_tells_the_line_that_follows_it() -> None:
+    excerpt = item(FUNCTION, Detail.EXCERPT, ((0, 18), (48, len(CODE))))
+    assert printed("markdown", excerpt, Block("code")).split("\n")[1:] == [
+        "```python",
+        "def weigh(parcel):",
+        "[… 43:]",
+        "    grams += 2",
+        "    return grams",
+        "```",
+    ]
+    assert "[… 43:]" in printed("plain", excerpt, Block("code"))
+    assert '<gap line="43"/>' in printed("xml", excerpt, Block("code"))
+    assert '"excerpts":["def weigh(parcel):","    grams += 2' in printed("json", excerpt, Block("code"))
+
+
+def test_lines_behind_a_numbered_gap_keep_their_source() -> None:
+    excerpt = item(FUNCTION, Detail.EXCERPT, ((0, 18), (48, len(CODE))))
+    lines = open_format("markdown").item(excerpt, ItemStyle((Block("code"),)))
+    quoted = [(each.source_line, each.verbatim) for each in lines if each.key and each.source_line]
+    assert quoted == [(40, True), (43, True)]
+
+
+def test_code_cannot_imitate_the_mark_of_a_gap() -> None:
+    forged = msgspec.structs.replace(FUNCTION, text="x = 1\n[… 99:]\ny = 2")
+    assert "\n\\[… 99:]\n" in printed("markdown", item(forged), Block("code"))
+
+
+def test_members_are_a_line_each_with_the_source_of_their_own() -> None:
+    member = Node(
+        "k#Scales.weigh",
+        "method",
+        title="Scales.weigh",
+        fields={"signature": "def weigh(self, parcel)"},
+        origin=Origin("k", "w.py", 12, 20),
+    )
+    scales = Node("k#Scales", "class", title="Scales", text="class Scales:", language="python")
+    held = Item(Candidate(scales, members=(member,)), Detail.WHOLE)
+    lines = open_format("markdown").item(held, ItemStyle((Block("code"),)))
+    (line,) = [each for each in lines if "weigh" in each.text]
+    assert (line.text, line.key) == ("[… 12:] def weigh(self, parcel)", "k#Scales.weigh")
+    outline = json.loads(open_format("json").item(held, ItemStyle((Block("code"),)))[0].text[1:])["outline"]
+    assert outline == [{"title": "Scales.weigh", "line": 12, "signature": "def weigh(self, parcel)"}]

@@ -29,8 +29,13 @@ NodeName = Annotated[
 
 def show(
     name: NodeName,
+    *,
     whole: Annotated[
         bool, typer.Option("--whole", help="Print the nodes with all facts and fields, not their code alone.")
+    ] = False,
+    outline: Annotated[
+        bool,
+        typer.Option("--outline", help="Print what a file or class defines, a line each, however short it is."),
     ] = False,
     as_of: AsOf = None,
     tenants: Tenants = None,
@@ -39,7 +44,7 @@ def show(
 ) -> None:
     """Print lines of a file, the outline of a file or class, a definition, a commit, or any other node whole.
 
-    If several nodes share the name, all of them are printed.
+    What is long is printed short, with what to ask for the rest. If several nodes share the name, all are printed.
     """
     # Loaded here and below, because `weft --help` loads this module and needs none of it.
     from weft.interfaces.source_text import texts_of
@@ -49,7 +54,7 @@ def show(
         if as_json:
             output.write_json([output.as_dict(node) for node in _find_nodes(weft, clean(name), view)])
         else:
-            texts = texts_of(weft, clean(name), view, whole=whole)
+            texts = texts_of(weft, clean(name), view, whole=whole, outline=outline)
             output.write("\n\n".join(texts or _refuse(weft, clean(name), view.tenants)))
         _write_freshness(weft)
 

@@ -1,0 +1,86 @@
+"""Find what stands for a long definition or file on a small page: its members, and the part that describes it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from weft.model import Node
+from weft.pipeline.query import Reading
+from weft.pipeline.shapes import Span
+from weft.pipeline.walk import Relevance
+
+ALL_EDGES: Final = 100_000
+"""Edges that are read around some nodes before they are filtered: more than any node has in practice."""
+OUTLINED_KINDS: Final = frozenset({"class", "enum", "interface", "module", "struct", "trait", "type", "file"})
+"""Kinds of nodes that hold definitions, of which an outline lists one a line."""
+_MEMBER_TOKENS: Final = 22
+"""The tokens of one line of an outline: its number and a signature."""
+_OUTLINE_SHARE: Final = 0.25
+"""The share of a page that an outline may take: with the text above it, it stays within two fifths."""
+_MIN_MEMBERS: Final = 6
+_MAX_MEMBERS: Final = 40
+_MAX_DOCUMENTED_LINES: Final = 12
+"""A longer documentation inside of a function is left to the words of the question, and the code shown first."""
+_DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
+
+
+def file_members(node: Node, reading: Reading) -> list[Node]:
+    """Return the nodes that were read from the same file, by their first line."""
+    snapshot = reading.snapshot
+    file_ids = snapshot.find([f"{node.origin.source}:{node.origin.file}"]).values()
+    found = {id for ids in file_ids for id in ids}
+    waiting = set(found)
+    # Members of classes are contained in these, and not in the file.
+    while waiting:
+        inner = {
+            target
+            for _, target, edge in snapshot.edges(sorted(waiting), ALL_EDGES)
+            if edge.type == "contains" and target not in found
+        }
+        found |= inner
+        waiting = inner
+    nodes = [
+        row.node for row in snapshot.nodes(sorted(found)).values() if row.node.origin.file == node.origin.file
+    ]
+    return sorted(nodes, key=lambda each: (each.origin.first_line or 0, each.key))
+
+
+def find_members(node: Node, reading: Reading) -> list[Node]:
+    """Return the definitions that stand directly in a class or file, in the order of their lines."""
+    definitions = [each for each in file_members(node, reading) if each.kind != "file"]
+    if node.kind == "file":
+        return [each for each in definitions if "." not in each.title and "::" not in each.title]
+    prefix = re.compile(rf"{re.escape(node.title)}(?:\.|::)[^.:]+\Z")
+    return [each for each in definitions if prefix.match(each.title)]
+
+
+def choose_members(members: Sequence[Node], budget: int | None, measure: Relevance) -> tuple[Node, ...]:
+    """Return the members that an outline on a page of so many tokens lists: those nearest to the question."""
+    room = int(_OUTLINE_SHARE * budget / _MEMBER_TOKENS) if budget is not None else _MAX_MEMBERS
+    limit = min(max(room, _MIN_MEMBERS), _MAX_MEMBERS)
+    # Overloads are told by the first of them.
+    members = list({node.title: node for node in reversed(members)}.values())[::-1]
+    if len(members) <= limit:
+        return tuple(members)
+    relevance: Mapping[int, float] = measure([node.id for node in members])
+    best = sorted(members, key=lambda node: (_is_private(node), -relevance.get(node.id, 0.0), node.key))[:limit]
+    return tuple(sorted(best, key=lambda node: (node.origin.first_line or 0, node.key)))
+
+
+def _is_private(node: Node) -> bool:
+    return re.split(r"\.|::", node.title)[-1].startswith("_")
+
+
+def telling_part(node: Node) -> Span | None:
+    """Return the part of a definition's text that is shown first; None for a short one, all of which is.
+
+    Of a class that is its beginning, and of a function with a long documentation its code.
+    """
+    documented = _DOCSTRING.search(node.text)
+    if documented is None or node.text.count("\n", *documented.span()) < _MAX_DOCUMENTED_LINES:
+        return None
+    if node.kind in OUTLINED_KINDS:
+        paragraph = node.text.find("\n\n", documented.start(), documented.end())
+        return 0, paragraph if paragraph > 0 else documented.end()
+    code = node.text.find("\n", documented.end())
+    return (code + 1, len(node.text)) if 0 < code < len(node.text) - 1 else None
