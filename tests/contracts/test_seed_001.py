@@ -343,6 +343,21 @@ def test_an_entity_with_a_long_text_costs_only_what_is_listed_of_it(weft: Weft) 
     assert [each.title for each in ask(weft, "refund", max_tokens=100).entities] == ["Order"]
 
 
+@pytest.mark.parametrize("model", ["gpt-4", "gpt-4o", "gpt2", "text-davinci-003", "davinci", "none-such"])
+def test_every_token_model_is_counted_within_the_budget_and_the_note_names_one_that_is_taken(
+    service: Service, model: str
+) -> None:
+    service.served.weft().index(EXAMPLES / "helpdesk")
+    answer = service.ask(QUERY, *TENANTS, max_tokens=900, token_model=model)
+    assert 0 < answer["stats"]["total_tokens"] <= 900
+    named = [note for note in answer["notes"] if repr(model) in note]
+    assert len(named) == (model not in {"gpt-4", "gpt-4o"})
+    for note in named:
+        assert "cl100k_base" in note
+        again = service.ask(QUERY, *TENANTS, max_tokens=900, token_model="cl100k_base")
+        assert not [each for each in again["notes"] if "cl100k_base" in each]
+
+
 def test_from_its_own_cost_on_the_best_entry_point_is_there_at_every_budget(helpdesk: Weft) -> None:
     best = ask(helpdesk, QUERY, *TENANTS).entry_points[0]
     cost = COUNT.count(node_text(helpdesk.show(str(best.id), tenants=TENANTS)[0]))

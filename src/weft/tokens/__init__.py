@@ -29,6 +29,11 @@ BOUND_ENCODING = "cl100k_bound"
 """The name of a counter that never counts fewer tokens than cl100k_base, and is ready at once."""
 _ENCODINGS = (DEFAULT_ENCODING, "o200k_base")
 """The encodings that are bundled."""
+# Not every interface takes a path, so that the advice names what each of them takes.
+_EXACT_HINT = (
+    f"{' and '.join(_ENCODINGS)} and the models of these are counted exactly; others by the path of their "
+    "tokenizer.json, on the command line and in the library."
+)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 """Halves of surrogate pairs, which no encoding can represent alone."""
 _JOINER = "\u200d"
@@ -63,8 +68,11 @@ WORD_PATTERNS = {
 
 # First match wins; a model may be written with its provider in front ("openai/gpt-4o", "ft:gpt-4o:…").
 _MODEL_ENCODINGS = (
-    (re.compile(r"(?:^|[/:.])(?:chat)?gpt-(?:4o|4\.[15]|5|oss)|(?:^|[/:.])o[134](?:-|$)"), "o200k_base"),
-    (re.compile(r"(?:^|[/:.])(?:gpt-4|gpt-3\.?5|text-embedding-(?:3|ada))"), "cl100k_base"),
+    (re.compile(r"(?:^|[/:.])(?:chat)?gpt-(?:4o|4\.[15]|5|oss)|(?:^|[/:.])o[134](?:-|$)|^o200k"), "o200k_base"),
+    (
+        re.compile(r"(?:^|[/:.])(?:gpt-4|gpt-3\.?5|text-embedding-(?:3|ada)|(?:davinci|babbage)-002)"),
+        "cl100k_base",
+    ),
 )
 
 # Characters counted at once: the regex engine behind tiktoken keeps one state a character and overflows on runs
@@ -179,11 +187,14 @@ def counter_for(model: str) -> tuple[TokenCounter, str | None]:
 
 
 def _counter_for_model_name(name: str) -> tuple[TokenCounter, str | None]:
-    from weft.tokens.estimates import EstimateCounter, find_margin
+    from weft.tokens.estimates import EstimateCounter, find_margin, find_older_encoding, older_counter
 
     encoding = find_encoding(name)
     if encoding is not None:
         return EncodingCounter(encoding), None
+    older = find_older_encoding(name)
+    if older is not None:
+        return older_counter(name, older)
     margin = find_margin(name)
     # Counted with the usual encoding and a note: a wrong guess at a model must not fail a page.
     if margin is None:
@@ -194,15 +205,12 @@ def _counter_for_model_name(name: str) -> tuple[TokenCounter, str | None]:
 def _estimate_note(model: str, per_token: float) -> str:
     return (
         f"Tokens for {model!r} are a safe estimate (o200k_base x {per_token:g}, more for text that is not "
-        "ASCII). Give the path of its tokenizer.json for exact counts."
+        f"ASCII). {_EXACT_HINT}"
     )
 
 
 def _unknown_note(model: str) -> str:
-    return (
-        f"The tokenizer of {model!r} is not known, so tokens are counted with {DEFAULT_ENCODING}. "
-        "Give the path of its tokenizer.json for exact counts."
-    )
+    return f"The tokenizer of {model!r} is not known, so tokens are counted with {DEFAULT_ENCODING}. {_EXACT_HINT}"
 
 
 # --- the two public encodings of OpenAI, from tables that are on this machine -------------------------------

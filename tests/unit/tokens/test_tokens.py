@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiktoken import Encoding
+from tiktoken_ext import openai_public
 
 from weft import tokens
 from weft.errors import InvalidInput
 from weft.ports import TokenCounter
-from weft.tokens import BOUND_ENCODING, EncodingCounter, counter_for
+from weft.tokens import BOUND_ENCODING, EncodingCounter, counter_for, estimates
 from weft.tokens.bounds import BoundCounter
 from weft.tokens.estimates import EstimateCounter, Margin
 
@@ -276,6 +277,66 @@ def test_an_unknown_model_is_counted_with_the_default_and_says_so() -> None:
     counter, note = counter_for("olive-1")
     assert counter.name == "cl100k_base"
     assert note is not None and "'olive-1'" in note and "tokenizer.json" in note
+
+
+OLDER = {
+    "gpt2": ["gpt2", "gpt-2", "gpt2-xl", "openai-community/gpt2", "distilgpt2"],
+    "r50k_base": ["r50k_base", "davinci", "text-curie-001", "ada", "text-search-ada-doc-001"],
+    "p50k_base": ["p50k_base", "p50k_edit", "text-davinci-003", "code-cushman-001", "text-davinci-edit-001"],
+}
+TEXTS = (PROSE, "    if x == 12345:\n        return {}\n", "Καλημέρα κόσμε", "我住在上海市", "👩‍🚀 \ud800", "")
+
+
+@pytest.mark.parametrize(("encoding", "model"), [(name, model) for name in OLDER for model in OLDER[name]])
+def test_a_model_whose_table_is_not_at_hand_is_counted_by_a_bound_that_never_counts_less(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, encoding: str, model: str
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    estimates._cached_table.cache_clear()
+    counter, note = counter_for(model)
+    assert counter.name == f"bytes:{encoding}"
+    assert note is not None and repr(model) in note and "cl100k_base" in note
+    assert counter_for("cl100k_base")[1] is None
+    for text in TEXTS:
+        # Every token of such an encoding is at least one byte.
+        assert counter.count(text) >= len(text.encode("utf-8", "replace"))
+        for limit in (0, 5, 17):
+            assert counter.count(counter.cut(text, limit)) <= limit
+    assert counter.count_many(["ab", "é"]) == [2, 2]
+
+
+def test_a_model_whose_table_is_at_hand_is_counted_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    merges = [bytes([byte]) for byte in range(256)] + [b"he", b"ll", b"hell", b"hello"]
+
+    def small_table() -> dict[str, object]:
+        ranks = {merge: rank for rank, merge in enumerate(merges)}
+        return {"name": "r", "pat_str": r"\w+|\W", "mergeable_ranks": ranks, "special_tokens": {}}
+
+    monkeypatch.setitem(openai_public.ENCODING_CONSTRUCTORS, "p50k_base", small_table)
+    estimates._cached_table.cache_clear()
+    counter, note = counter_for("text-davinci-003")
+    assert (counter.name, note) == ("p50k_base", None)
+    assert counter.count_many(["hello hello", "hell", ""]) == [3, 1, 0]
+    assert counter.cut("hello hello", 2) == "hello "
+    estimates._cached_table.cache_clear()
+
+
+@pytest.mark.parametrize("model", ["gpt-oss-20b", "o200k_harmony", "o3", "gpt-4.1-mini", "ft:gpt-4o:x"])
+def test_models_of_o200k_are_counted_by_its_own_table(model: str) -> None:
+    assert counter_for(model) == (O200K, None)
+
+
+@pytest.mark.parametrize("model", ["gpt-4", "davinci-002", "gpt-35-turbo", "text-embedding-ada-002"])
+def test_models_of_cl100k_are_counted_by_its_own_table(model: str) -> None:
+    assert counter_for(model)[0].name == "cl100k_base"
+    assert counter_for(model)[1] is None
+
+
+@pytest.mark.parametrize("model", ["olive-1", "claude-opus-4-7", "gpt2"])
+def test_the_advice_of_a_note_names_what_every_interface_takes(model: str) -> None:
+    _, note = counter_for(model)
+    assert note is not None
+    assert "cl100k_base" in note
 
 
 def test_a_tokenizer_file_is_counted_exactly_and_named_by_its_content(tmp_path: Path) -> None:
