@@ -190,8 +190,8 @@ def matching_ids(connection: sqlite3.Connection, visible: Visibility, filter: Fi
     values = [value for _, values in conditions for value in values]
     found = connection.execute(f"SELECT json_group_array(value) FROM ({query})", values).fetchone()[0]
     ids = np.sort(np.array(orjson.loads(found), np.int64))
-    # A node may have several facets of one group: a tag as written, and in small letters. Not by `np.unique`, which
-    # loads more of numpy than a hook has time for.
+    # A node may have several facets of one group: a tag as written, and in small letters. `np.unique` would do the
+    # same, but loads more of numpy than a hook has time for.
     return ids[np.diff(ids, prepend=-1) > 0]
 
 
