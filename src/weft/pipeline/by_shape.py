@@ -61,6 +61,9 @@ _HISTORY_WORDS: Final = re.compile(
     r"(?i)\b(?:which|what|who|when|why|commits?|pull requests?|prs?|introduced?|releases?|versions?|first|since"
     r"|was|did)\b"
 )
+_ASKS_SMALLEST: Final = re.compile(r"(?i)\b(?:smallest|simplest|shortest|minimal|easiest)\b")
+_MAX_EXAMPLE_PARTS: Final = 3
+"""Definitions in other files that belong to an example and are shown with it."""
 _RELATIONS: Final = ("calls", "references", "inherits", "imports")
 
 
@@ -316,6 +319,22 @@ def _find_flow(subject: Subject) -> Iterator[Wanted]:
         yield Wanted(step.row, Shape.FLOW, max(1.0 - 0.08 * rank, 0.2), step.part, alone=False)
 
 
+def _find_example(subject: Subject) -> Iterator[Wanted]:
+    """Yield an example of what is to be added, the places that name all of its kind, and what it needs."""
+    from weft.pipeline.by_example import find_example
+
+    terms, question = frozenset(analyze(subject.query.text)), subject.query.text
+    smallest = _ASKS_SMALLEST.search(question) is not None
+    example = find_example(subject.found, terms, subject.shapes.names, subject.reading, smallest=smallest)
+    if example is None:
+        return
+    yield Wanted(example.row, Shape.EXAMPLE, 0.9, members=_choose_members(example.row.node, subject))
+    for rank, (row, part) in enumerate(example.places):
+        yield Wanted(row, Shape.EXAMPLE, 0.85 - 0.2 * rank, part)
+    for rank, row in enumerate(example.parts[:_MAX_EXAMPLE_PARTS]):
+        yield Wanted(row, Shape.EXAMPLE, 0.8 - 0.1 * rank, members=_choose_members(row.node, subject))
+
+
 def _find_traceback(subject: Subject) -> Iterator[Wanted]:
     """Yield the definitions of the frames that the store holds, the innermost first."""
     # The innermost frame comes last in what people paste.
@@ -394,6 +413,7 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.DEFINITION: _find_named,
     Shape.CALLERS: _find_callers,
     Shape.FLOW: _find_flow,
+    Shape.EXAMPLE: _find_example,
     Shape.TRACEBACK: _find_traceback,
     Shape.PLACE: _find_places,
     Shape.FILE: _find_files,

@@ -30,6 +30,7 @@ class Shape(StrEnum):
     FLOW = "flow"
     PLACE = "place"
     FILE = "file"
+    EXAMPLE = "example"
     COMMIT = "commit"
     ORDER = "order"
     SUMMARY = "summary"
@@ -72,6 +73,8 @@ WORDS: Final[Mapping[str, str]] = {
     "end": r"(?=\s*(?:$|[?.,;:!)]|\b(?:and|for|with|in|on|at|when|up|off|there|here|then|after)\b))",
     "opens": "opens?|begins?|starts?|commences?",
     "ends": "ends?|closes?|finish(es)?|concludes?|ended|finished|concluded",
+    "adding": "add|adding|write|writing|create|creating|implement|implementing|register|registering|define"
+    "|introduce|introducing|extend|extending|plug in|hook in",
     "piece": "scenes?|lines?|sentences?|words?|chapters?|pages?|paragraphs?|passages?|images?|events?|thing|things"
     "|moments?|thoughts?|sight",
 }
@@ -195,6 +198,16 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "(has|have|needs?|must) to (pass|run|succeed) .. (<commit>|merge|merged|merging)",
         "(pull request|pr|build|merge request) .. (green|red|accepted|mergeable|to be merged|can be merged)",
     ),
+    # Something is to be added: one of its kind that is there already, and where that is made known.
+    Shape.EXAMPLE: (
+        "how (do|can|could|would|should|to|must) (i |we |you |one )?(go about )?(<adding>) (a|an|another|my|our"
+        "|new|custom|one|more|support)",
+        "(want|like|need|needs|wants|trying|plan|planning|going|have) to (<adding>)",
+        "(<adding>) (a|an|another|my|our) (new|custom|further|second)|(add|adding) support for",
+        "(closest|nearest|smallest|simplest|existing|similar|good|best) ((?!do|did|is)\\w+ )?(template|precedent)",
+        "(template|example|precedent|model|one) to (copy|follow|imitate|start from)",
+        "where (does|do|must|should|has|have|would) .. (registered|plugged in|hooked up|wired|made known)",
+    ),
     # How a story begins.
     Shape.OPENING: (
         "(how|where|when|(with|on|in|by) (what|which) ..) (does|do|did) .. (<book>) .. (<opens>)",
@@ -278,6 +291,10 @@ HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
             Shape.MANIFEST,
             "depend|require|install|version|release|package|librar|licen|prerequisite|python|go|node"
             "|rust|java|php|ruby|typescript|interpreter|compiler|support|c++|runtime|modules|jdk",
+        ),
+        (
+            Shape.EXAMPLE,
+            "add|writ|creat|implement|regist|defin|introduc|extend|plug|hook|template|exampl|copy|wired|known",
         ),
         (Shape.AUTOMATION, "ci|continuous|github|gitlab|build|matrix|check|pass|green|pipeline|workflow|merge"),
         (Shape.OPENING, "open|begin|start|first|initial|outset|beginning|commence|began"),
