@@ -30,6 +30,16 @@ _IMPORTS: Final = re.compile(
     re.MULTILINE,
 )
 """What a file of code imports: it says more about other files than about this one."""
+_FILE_KINDS: Final = frozenset({"file", "module"})
+"""Kinds of nodes that hold what stands outside of definitions: mostly imports and constants."""
+_HEAD_COMMENT: Final = re.compile(
+    r"\s*(?:#![^\n]*\n)?(?:\"{3}.*?\"{3}|'{3}.*?'{3}|/\*.*?\*/"
+    r"|(?:[ \t]*//[^\n]*\n)+|(?:[ \t]*#(?!include)[^\n]*\n)+)",
+    re.DOTALL,
+)
+_MIN_HEAD_WORDS: Final = 8
+"""Words of a comment at the head of a file from which on it says what the file is about."""
+_LICENCE: Final = re.compile(r"(?i)\b(?:licen[cs]ed?|copyright|spdx)\b")
 _HEADING_SHARE: Final = 0.3
 """The weight of title and heading in a snippet's vector, beside 1 for its own words; with 0.15 to 0.5 pages
 answered as many questions."""
@@ -169,8 +179,15 @@ def embedded_text(node: Node, passage: Passage) -> str:
     """Return the text that the embedder reads of a passage: title, nearest heading, and the passage itself."""
     body = node.text[passage.start : passage.end] or " ".join([node.summary, *_field_texts(_own_values(node))])
     if is_code(node.language):
-        body = _IMPORTS.sub("", body)
+        body = _describing_part(node, body)
     return "\n".join([part for part in (node.title, *passage.heading_path[-1:], body) if part])
+
+
+def _describing_part(node: Node, body: str) -> str:
+    """Return what a passage of code is about: the comment at the head of a file, else all but the imports."""
+    head = _HEAD_COMMENT.match(body) if node.kind in _FILE_KINDS else None
+    is_telling = head is not None and len(head[0].split()) >= _MIN_HEAD_WORDS and not _LICENCE.search(head[0])
+    return head[0] if head is not None and is_telling else _IMPORTS.sub("", body)
 
 
 def _pack(

@@ -331,10 +331,11 @@ def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Cand
 def _with_file_part(candidate: Candidate, terms: frozenset[str], lift: float) -> Candidate:
     node = candidate.node
     path, title = _path_worth(node, terms) / (_FILE_NAME + _FOLDER), 0.0
-    own_name = _split_name(_NAME_SEPARATOR.split(node.title)[-1])
-    # A name of one word is a word like any other; a part of a longer one says little.
-    if node.kind in DEFINITION_KINDS and " " in own_name.strip():
-        title = name_share(own_name, terms) ** 2
+    own_words = set(analyze(_split_name(_NAME_SEPARATOR.split(node.title)[-1])))
+    # A name of one word (`toBudget` has no other that counts) is a word like any other; a part of a longer one
+    # says little.
+    if node.kind in DEFINITION_KINDS and len(own_words) > 1:
+        title = (len(own_words & terms) / len(own_words)) ** 2
     share = round(_PAGE_PATH * path + _PAGE_TITLE * title + _PAGE_LIFT * lift, _SCORE_DECIMALS)
     return replace(candidate, parts={**candidate.parts, "file": share}) if share else candidate
 

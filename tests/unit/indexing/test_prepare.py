@@ -57,7 +57,7 @@ def test_batches_come_back_in_order_as_prepared_alone(
     ],
 )
 def test_the_vector_of_code_is_that_of_the_code_without_its_imports(language: str, imports: str) -> None:
-    body = "// Fit the page into its budget.\n"
+    body = "fit(page)\n"
     node = Node("code:a", "file", title="a", language=language, text=f"{imports}{body}")
     assert embedded_text(node, Passage(0, 0, len(node.text), 1, 9)) == f"a\n{body}"
 
@@ -65,3 +65,20 @@ def test_the_vector_of_code_is_that_of_the_code_without_its_imports(language: st
 def test_prose_about_imports_is_embedded_as_it_stands() -> None:
     node = Node("notes:a", "note", title="a", language="markdown", text="import tariffs rise\n")
     assert embedded_text(node, Passage(0, 0, len(node.text), 1, 1)) == "a\nimport tariffs rise\n"
+
+
+def test_the_vector_of_a_file_is_that_of_the_comment_at_its_head() -> None:
+    comment = '"""Enforce the budget of a page: shares and levels of detail decide what is printed."""'
+    node = Node("code:a", "file", title="a", language="python", text=f"{comment}\n\nLIMIT = 3\n")
+    assert embedded_text(node, Passage(0, 0, len(node.text), 1, 3)) == f"a\n{comment}"
+
+
+def test_a_licence_at_the_head_of_a_file_says_nothing_about_it() -> None:
+    node = Node(
+        "code:a",
+        "file",
+        title="a",
+        language="go",
+        text="// Copyright 2026 of all who wrote this file, and more\nvar a\n",
+    )
+    assert embedded_text(node, Passage(0, 0, len(node.text), 1, 2)) == f"a\n{node.text}"
