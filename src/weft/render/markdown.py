@@ -26,6 +26,7 @@ from weft.render.lines import (
 )
 from weft.render.node_values import Dialect, display_name, format_location, label_key
 from weft.render.page import LineFormat, section_heading
+from weft.text import without_anchor
 
 Labels = frozenset[str] | None
 """The labels in bold that a page prints, as `label_key` writes them; None stands for all words."""
@@ -46,6 +47,8 @@ _HAZARD: Final = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
+_HEADING: Final = re.compile(r"^\#{1,6}[ \t]+([^\\\s][^\\\n]*)$", re.MULTILINE)
+"""A heading of stored text whose words can be printed in bold: with a backslash before it, it reads badly."""
 # Most texts contain no line that begins like a hazard. These two patterns find that out at a fraction of the cost
 # of _HAZARD; the second begins with a literal, which the regex engine searches for quickly.
 _SUSPECT_FIRST_LINE: Final = re.compile(r"[ \t]*[-#=*_`~<\[>+\d]")
@@ -85,8 +88,14 @@ def guard_after_lead(text: str, labels: Labels = None, *, in_paragraph: bool = F
 
 
 def escape(text: str, labels: Labels = None, *, in_paragraph: bool = False) -> str:
-    """Put a backslash before every hazard at the start of a line, fences included, and write tags as entities."""
+    """Put a backslash before every hazard at the start of a line, fences included, and write tags as entities.
+
+    Where the labels of the page are known, headings are printed in bold, which nothing else of ours is.
+    """
     if _SUSPECT_FIRST_LINE.match(text) or _SUSPECT_LATER_LINE.search(text):
+        if labels is not None and "#" in text:
+            # Before the hazards: bold words that are a label of the page are one.
+            text = _HEADING.sub(_embolden, text)
         text = _HAZARD.sub(lambda match: _escape_hazard(match, labels), text)
     return write_entities(text, in_paragraph=in_paragraph)
 
@@ -94,6 +103,16 @@ def escape(text: str, labels: Labels = None, *, in_paragraph: bool = False) -> s
 def inline(text: str) -> str:
     """Make a value of one line harmless that is printed within a line of ours."""
     return escape_odd_backticks(write_entities(text, in_paragraph=True))
+
+
+def _embolden(heading: re.Match[str]) -> str:
+    words = heading[1].rstrip()
+    # Marks may close a heading behind a blank; those of C# belong to its words.
+    open_words = words.rstrip("#")
+    words = without_anchor(open_words.rstrip() if open_words.endswith((" ", "\t")) else words)
+    # Emphasis within bold words would end them early.
+    words = words.replace("*", "").strip()
+    return f"**{words}**" if words else heading[0]
 
 
 def _escape_hazard(match: re.Match[str], labels: Labels) -> str:

@@ -11,6 +11,7 @@ from weft.text.sentences import (
     is_inside_sentence,
     name_spellings,
     split_sentences,
+    without_anchor,
 )
 from weft.text.terms import analyze, fold, is_code, looks_like_code, name_words, normalise_name
 
@@ -31,4 +32,5 @@ __all__ = [
     "split_passages",
     "split_sentences",
     "split_snippets",
+    "without_anchor",
 ]

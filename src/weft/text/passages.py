@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Passage
-from weft.text.sentences import Block, Span, split_blocks
+from weft.text.sentences import Block, Span, split_blocks, without_anchor
 from weft.text.terms import UNSPACED, compile_once
 
 _WORD = rf"[{UNSPACED}]|[^\s{UNSPACED}]+"
@@ -92,7 +92,7 @@ def _next_path(path: tuple[tuple[int, str], ...], line: str) -> tuple[tuple[int,
     if match is None:
         return path
     level = len(match.group(1))
-    return (*(entry for entry in path if entry[0] < level), (level, match.group(2)))
+    return (*(entry for entry in path if entry[0] < level), (level, without_anchor(match.group(2))))
 
 
 def _parts(text: str, block: Block, target: int, limit: int) -> Iterator[tuple[int, int, int]]:

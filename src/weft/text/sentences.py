@@ -16,6 +16,7 @@ _NOT_BLANK = re.compile(r"\S")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_ANCHOR = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}\n]*\}\Z")
 # Lines that run on into no other: of a list, a table, a quotation or code.
 _LONE_LINE = re.compile(
     r"\s*(?:[-*+•]\s|\(?\d{1,3}[.)]\s|>|\||#{1,6}\s|-{3,}\s*$"
@@ -73,13 +74,18 @@ def is_inside_sentence(text: str, offset: int) -> bool:
     return bool(left and right) and blank.count("\n") < 2 and not _ENDED_TEXT.search(left)
 
 
+def without_anchor(heading: str) -> str:
+    """Return a heading without the anchor that some dialects write behind it: `First steps { #first-steps }`."""
+    return _ANCHOR.sub("", heading) if heading.endswith("}") else heading
+
+
 def find_body_start(text: str, title: str) -> int:
     """Return where the text goes on after a first line that only repeats the title; 0 where there is none."""
     start = len(text) - len(text.lstrip())
     end = text.find("\n", start)
     if end < 0:
         return 0
-    first_line = text[start:end].strip().strip("#").strip()
+    first_line = without_anchor(text[start:end].strip().strip("#").strip())
     return end + 1 if first_line and first_line == title.strip() else 0
 
 

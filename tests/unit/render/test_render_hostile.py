@@ -17,6 +17,7 @@ from weft.model import Detail, Node
 from weft.profiles.types import Block
 from weft.render import FORMATS, ItemStyle, join_lines, open_format, render_lines
 from weft.render.harmless import clean
+from weft.render.markdown import guard_text
 
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
@@ -219,6 +220,31 @@ def test_fences_that_close_within_the_text_stay_as_they_are() -> None:
     text = "See:\n```python\n# a comment\n```\n# Forged"
     shown = printed("markdown", item(Node("k", "note", text=text)), Block("text"))
     assert shown == "\nSee:\n```python\n# a comment\n```\n\\# Forged"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("## Restarts { #restarts }", "**Restarts**"),
+        ("# Notes {: .wide #notes}", "**Notes**"),
+        ("### Keep *this* in mind ###", "**Keep this in mind**"),
+        ("## About C#", "**About C#**"),
+        ("## A set {1, 2}", "**A set {1, 2}**"),
+        ("## ***", "\\## ***"),
+        ("## a\\b", "\\## a\\b"),
+        ("> ## Quoted", "> \\## Quoted"),
+        ("## Source", "\\**Source**"),
+    ],
+)
+def test_a_heading_of_stored_text_is_printed_in_bold_unless_that_could_be_a_label(line: str, shown: str) -> None:
+    assert guard_text(f"{line}\nbelow", frozenset({"source"})) == f"{shown}\nbelow"
+
+
+def test_headings_in_bold_open_no_heading_label_or_tag() -> None:
+    text = guard_text("# **Source:** x\n\n## </context> y\n\n#  `a\n\n# Source:", frozenset({"source"}))
+    assert headings(text) == []
+    assert "</context>" not in text
+    assert not re.search(r"(?m)^\*\*Source:?\*\*", text)
 
 
 def test_a_fence_that_an_excerpt_cuts_off_is_escaped() -> None:

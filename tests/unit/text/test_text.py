@@ -243,7 +243,7 @@ def test_what_has_no_sentences_is_divided_all_the_same(text: str) -> None:
 
 def test_a_passage_knows_the_headings_above_it() -> None:
     body = "A line about weaving. " * 60
-    text = f"# Loom\n\n{body}\n\n## Warp\n\n{body}\n\n### Knots ##\n\n{body}\n\n## Weft\n\n{body}"
+    text = f"# Loom\n\n{body}\n\n## Warp\n\n{body}\n\n### Knots {{ #knots }} ##\n\n{body}\n\n## Weft\n\n{body}"
     paths = list(dict.fromkeys(passage.heading_path for passage in split_passages(text, markdown=True)))
     assert paths == [("Loom",), ("Loom", "Warp"), ("Loom", "Warp", "Knots"), ("Loom", "Weft")]
     assert {passage.heading_path for passage in split_passages(text)} == {()}

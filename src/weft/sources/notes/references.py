@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.sources.documents.sections import Heading
+from weft.text import without_anchor
 
 NOTE_SUFFIXES: Final = frozenset({".md", ".markdown", ".mdx"})
 
@@ -178,13 +179,13 @@ def field_key(written: str) -> str:
 def first_heading(text: str) -> str:
     """Return the first heading of level one outside code, or an empty text."""
     match = _TITLE_HEADING.search(blank_code(text))
-    return text[match.start(1) : match.end(1)].strip() if match else ""
+    return without_anchor(text[match.start(1) : match.end(1)].strip()) if match else ""
 
 
 def find_headings(text: str) -> tuple[Heading, ...]:
     """Return all headings outside code, in order."""
     return tuple(
-        Heading(len(match[1]), match[2].strip(), match.start(), min(match.end() + 1, len(text)))
+        Heading(len(match[1]), without_anchor(match[2].strip()), match.start(), min(match.end() + 1, len(text)))
         for match in _HEADING.finditer(blank_code(text))
     )
 

@@ -63,6 +63,7 @@ def test_the_body_knows_its_lines_in_the_file(tmp_path: Path) -> None:
         ("---\ntitle: From Matter\n---\n# Heading\n", "From Matter"),
         ("intro\n\n# The Heading #\n", "The Heading"),
         ("```\n# not this\n```\n# This\n", "This"),
+        ("# First steps { #first-steps }\n", "First steps"),
         ("no heading\n## second level\n", "Some Note"),
     ],
 )
