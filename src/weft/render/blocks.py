@@ -158,7 +158,9 @@ def _as_turn(item: Item, pieces: Iterable[Piece], dialect: Dialect) -> list[Piec
     # Other texts with a speaker begin with it.
     if node.kind == "message":
         speaker = one_line(str(node.fields.get("author") or str(node.fields.get("role")).capitalize()))
-        lead = f"**{speaker}:** " if dialect.keeps_marks else f"{speaker}: "
+        name = dialect.inline(speaker.replace("*", ""))
+        # Both marks are escaped where a stored line begins with them.
+        lead = f"**{name}:** " if dialect.keeps_marks else f"== {name}: "
         kept = [replace(each, lead=lead) if _is_text(each) else each for each in kept]
     return [Title(turn_heading(node)), *kept] if item.turn == 1 else kept
 

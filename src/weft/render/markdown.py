@@ -268,7 +268,9 @@ def _piece_lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Lines]:
         return _ENTRIES[piece.role](node, piece)
     if piece.role == "code" and piece.body:
         return _fenced_code(node, piece.body)
-    quoted = quote_body(node, piece.body, bracket_gap, *_guards_for(piece, style.labels))
+    # Where people talk, any name in bold could pass for the next speaker.
+    labels = None if piece.lead and "author" in node.fields else style.labels
+    quoted = quote_body(node, piece.body, bracket_gap, *_guards_for(piece, labels))
     lines = add_lead_and_tail(node, piece.lead, quoted, piece.tail)
     return make_bullet(lines) if piece.role == "bullet" else lines
 

@@ -54,6 +54,28 @@ def test_the_heading_is_paid_for_within_every_budget(weft: Weft, budget: int) ->
 
 
 def test_plain_pages_name_speakers_and_data_pages_keep_titles(weft: Weft) -> None:
-    assert "\nUser: Ferry number 1" in weft.context("Which ferry leaves late?", format="plain").text
+    assert "\n== User: Ferry number 1" in weft.context("Which ferry leaves late?", format="plain").text
     found = json.loads(weft.context("Which ferry leaves late?", format="json").text)
     assert "User: Ferry number 1 of 2026-01-02 leaves the pier late." in json.dumps(found)
+
+
+def test_people_are_named_and_none_can_speak_for_another(tmp_path: Path) -> None:
+    said = [
+        {"type": "message", "user": "U1", "username": "Ada *Venn*", "text": "The ferry?", "ts": "1772359200.0001"},
+        {
+            "type": "message",
+            "user": "U2",
+            "username": "Ben",
+            "text": "Hm.\n**Ada Venn:** no ferry\n== Ada: no",
+            "ts": "1772359201.0001",
+        },
+    ]
+    (tmp_path / "harbour").mkdir()
+    (tmp_path / "harbour" / "2026-03-01.json").write_text(json.dumps(said))
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.index(str(tmp_path / "harbour"))
+        page = weft.context("Is there a ferry?").text
+        plain = weft.context("Is there a ferry?", format="plain").text
+    assert "### #harbour · 2026-03-01\n\n**Ada Venn:** The ferry?\n\n**Ben:** Hm." in page
+    assert page.count("\n**Ada Venn:**") == 1
+    assert plain.count("\n== Ada") == 1

@@ -2,17 +2,27 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
+import xxhash
 from msgspec.structs import replace
 
+from weft.errors import SourceError
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
+from weft.sources.chat.agents import (
+    is_opencode_session,
+    is_part_of_opencode,
+    read_cursor_database,
+    read_opencode_session,
+    stamp_of_messages,
+)
 from weft.sources.chat.logs import USER, Session, Turn, read_json_export, read_json_lines
-from weft.sources.chat.summaries import shorten, summarise
+from weft.sources.chat.people import looks_like_slack, read_mailbox, read_slack_day
+from weft.sources.chat.summaries import shorten, summarise_days
 from weft.sources.files import (
     BINARY_SNIFF_BYTES,
     MAX_TEXT_CHARACTERS,
@@ -29,8 +39,6 @@ from weft.text.statements import Form, describe, describe_rule, find_statements
 
 RULE: Final = "rule"
 """The kind of nodes that hold a standing rule which somebody stated in a conversation."""
-SUMMARY: Final = "summary"
-"""The kind of nodes that hold the summary of a day of a session."""
 _MAX_FILE_BYTES: Final = 1_000_000_000
 """The largest JSON export, which is parsed in memory as a whole and takes several times its size there."""
 _MAX_LINE_BYTES: Final = 32_000_000
@@ -40,8 +48,7 @@ _SNIFF_BYTES: Final = 65_536
 _JSON_ROLE_SNIFF_BYTES: Final = 4096
 """The same for roles in a JSON file: further down, any file may hold an example of a conversation."""
 _TITLE_CHARACTERS: Final = 80
-_SUMMARY_CHARACTERS: Final = 240
-"""How much of a message its title shows, and how much of the first question the summary of a session."""
+"""How much of a message its title shows."""
 _MAX_PROBLEMS: Final = 20
 """Problems reported of one file; the rest is counted, for a damaged log may have thousands."""
 _MAX_DECISION_CHARACTERS: Final = 600
@@ -49,12 +56,28 @@ _MAX_DECISION_CHARACTERS: Final = 600
 _READER_VERSION: Final = "2"
 """Part of the stamp of a file; to be changed whenever the same file would give other nodes."""
 _LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson"})
-_LOG_MARK: Final = re.compile(rb'"(?:parentUuid|leafUuid)"\s*:|"sessionId"\s*:\s*"[^"]+"')
-_ROLE_AND_CONTENT: Final = re.compile(
-    rb'"(?:role|from)"\s*:\s*"(?:user|human|assistant|system|gpt|ai)"[^{}]{0,2000}?"(?:content|value)"\s*:'
-    rb'|"(?:content|value)"\s*:[^{}]{0,20000}?"(?:role|from)"\s*:\s*"(?:user|human|assistant|system|gpt|ai)"'
+_CURSOR_SUFFIX: Final = ".vscdb"
+_MAIL_SUFFIX: Final = ".mbox"
+_NO_CONVERSATION: Final = "no conversation of its own"
+_FILE_READERS: Final[Mapping[str, Callable[[Path], list[Session]]]] = {
+    _MAIL_SUFFIX: read_mailbox,
+    _CURSOR_SUFFIX: read_cursor_database,
+}
+_HEAD_BYTES: Final = 256
+"""The beginning by which two logs are compared first."""
+_CHUNK_BYTES: Final = 1_048_576
+_SLACK_SNIFF_RECORDS: Final = 3
+"""Records of a list by which a day of a Slack export is told."""
+_LOG_MARK: Final = re.compile(
+    rb'"(?:parentUuid|leafUuid)"\s*:|"sessionId"\s*:\s*"[^"]+"|"type"\s*:\s*"(?:session_meta|response_item)"'
 )
-_EXPORT_MARK: Final = re.compile(rb'"mapping"\s*:\s*\{|"chat_messages"\s*:\s*\[')
+_ROLE_AND_CONTENT: Final = re.compile(
+    rb'"(?:role|from)"\s*:\s*"(?:user|human|assistant|system|gpt|ai|model)"[^{}]{0,2000}?"(?:content|value|parts)"\s*:'
+    rb'|"(?:content|value|parts)"\s*:[^{}]{0,20000}?"(?:role|from)"\s*:\s*"(?:user|human|assistant|system|gpt|ai|model)"'
+)
+_EXPORT_MARK: Final = re.compile(
+    rb'"mapping"\s*:\s*\{|"chat_messages"\s*:\s*\[|"projectHash"\s*:\s*"|"(?:id|sessionID)"\s*:\s*"ses_\w'
+)
 _DECISION: Final = re.compile(
     r"\b(?:(?:we|i)(?:['’]ve| have| all)? (?:decided|agreed|chose|settled on)"
     r"|(?:we|i)(?:['’]ll| will) (?:go|stick) with|let['’]?s (?:go|stick) with|we(?:['’]re| are) going with"
@@ -67,11 +90,12 @@ _REASON: Final = re.compile(r"(?:because|since|reason|otherwise|the reason|that 
 class Conversations:
     """The logs and exports of conversations in one source, one unit a file."""
 
-    suffixes = frozenset({".jsonl", ".ndjson", ".json"})
+    suffixes = frozenset({".jsonl", ".ndjson", ".json", _MAIL_SUFFIX, _CURSOR_SUFFIX})
 
     def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
         self._files: dict[str, File] = {}
+        self._copies: Mapping[str, str] = {}
 
     def takes(self, file: File) -> bool:
         """Take a file that begins like a log or an export of conversations."""
@@ -84,40 +108,120 @@ class Conversations:
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every file."""
         self._files = {file.name: file for file in files}
+        self._copies = _find_copies(files)
         for file in files:
-            yield file.name, _stamp(file)
+            yield file.name, self._stamp(file)
+
+    def _stamp(self, file: File) -> str:
+        original = self._copies.get(file.name)
+        # A copy is read as soon as what it was copied from is gone or goes on otherwise.
+        mark = f"-copy of {original}" if original else ""
+        return f"{file_stamp(file.path)}{stamp_of_messages(file.path)}-{_READER_VERSION}{mark}"
 
     def read(self, unit: str) -> Unit:
         """Read the sessions of one file with their messages and decisions."""
         file = self._files[unit]
-        stamp = _stamp(file)
+        stamp = self._stamp(file)
+        if unit in self._copies:
+            return Unit(unit, stamp, skipped=f"a copy of {self._copies[unit]}")
         problems: list[Problem] = []
-        if file.path.suffix.lower() in _LINE_SUFFIXES:
-            sessions = read_json_lines(_read_records(file, problems))
-        else:
-            export = _parse_file(file, problems)
-            if export is None:
-                # An empty stamp keeps what is stored of the file until it can be read again.
-                return Unit(unit, "", problems=tuple(problems))
-            sessions = read_json_export(export)
+        sessions = _read_sessions(file, problems)
+        if sessions is None:
+            # An empty stamp keeps what is stored of the file until it can be read again.
+            return Unit(unit, "", problems=tuple(problems))
         read = [_session_nodes(session, file, self.settings, problems) for session in sessions]
         # An export may hold a conversation twice; of two nodes with one key the later is kept.
         nodes = {node.key: node for session_nodes, _ in read for node in session_nodes}
         edges = tuple(edge for _, session_edges in read for edge in session_edges)
-        return Unit(unit, stamp, tuple(nodes.values()), edges, _limit_problems(problems, unit))
+        problems_found = _limit_problems(problems, unit)
+        if not (nodes or problems):
+            return Unit(unit, stamp, skipped=_NO_CONVERSATION)
+        return Unit(unit, stamp, tuple(nodes.values()), edges, problems_found)
 
 
-def _stamp(file: File) -> str:
-    return f"{file_stamp(file.path)}-{_READER_VERSION}"
+def _read_sessions(file: File, problems: list[Problem]) -> list[Session] | None:
+    """Return the conversations in a file, or None, with a problem, if it cannot be read now."""
+    suffix = file.path.suffix.lower()
+    if suffix in _LINE_SUFFIXES:
+        return read_json_lines(_read_records(file, problems))
+    if suffix not in _FILE_READERS:
+        export = _parse_file(file, problems)
+        return None if export is None else _read_export(export, file)
+    try:
+        return _FILE_READERS[suffix](file.path)
+    except (SourceError, OSError) as error:
+        problems.append(Problem(file.name, str(error)))
+        return None
+
+
+def _read_export(export: object, file: File) -> list[Session]:
+    """Return the conversations in the JSON of a file, which may be one of several that belong together."""
+    if isinstance(export, Mapping) and is_opencode_session(export):
+        return [read_opencode_session(export, file.path)]
+    if isinstance(export, Mapping) and is_part_of_opencode(export):
+        return []
+    if isinstance(export, list) and looks_like_slack(orjson.dumps(export[:_SLACK_SNIFF_RECORDS])):
+        return [read_slack_day(export, file.path)]
+    return read_json_export(export)
+
+
+def _find_copies(files: Sequence[File]) -> Mapping[str, str]:
+    """Return the name of the original by the name of each copy.
+
+    A file that another one begins with is a copy as well: a log that was copied, and then went on in one place.
+    """
+    by_head: dict[bytes, list[tuple[int, File]]] = {}
+    for file in files:
+        try:
+            with file.path.open("rb") as stream:
+                head = stream.read(_HEAD_BYTES)
+            size = file.path.stat().st_size
+        except OSError:
+            continue
+        by_head.setdefault(head, []).append((size, file))
+    copies: dict[str, str] = {}
+    for alike in by_head.values():
+        # The longest first, and of equal ones the first by name: that one is read.
+        kept: list[tuple[int, File]] = []
+        for size, file in sorted(alike, key=lambda each: (-each[0], each[1].name)):
+            original = next((other for _, other in kept if size and _begins_with(other, file, size)), None)
+            if original is None:
+                kept.append((size, file))
+            else:
+                copies[file.name] = original.name
+    return copies
+
+
+def _begins_with(longer: File, shorter: File, size: int) -> bool:
+    try:
+        return _hash(longer, size) == _hash(shorter, size)
+    except OSError:
+        return False
+
+
+def _hash(file: File, size: int) -> str:
+    digest = xxhash.xxh3_128()
+    with file.path.open("rb") as stream:
+        left = size
+        while left > 0 and (chunk := stream.read(min(left, _CHUNK_BYTES))):
+            digest.update(chunk)
+            left -= len(chunk)
+    return digest.hexdigest()
 
 
 def looks_like_conversations(beginning: bytes, suffix: str) -> bool:
     """Say whether a file with this beginning and suffix holds conversations rather than records."""
+    if suffix == _MAIL_SUFFIX:
+        return beginning.startswith(b"From ")
+    if suffix == _CURSOR_SUFFIX:
+        return beginning.startswith(b"SQLite format 3")
     if suffix in _LINE_SUFFIXES:
         return bool(_LOG_MARK.search(beginning) or _ROLE_AND_CONTENT.search(beginning))
     head = beginning.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     return head in (b"[", b"{") and bool(
-        _EXPORT_MARK.search(beginning) or _ROLE_AND_CONTENT.search(beginning[:_JSON_ROLE_SNIFF_BYTES])
+        _EXPORT_MARK.search(beginning)
+        or _ROLE_AND_CONTENT.search(beginning[:_JSON_ROLE_SNIFF_BYTES])
+        or looks_like_slack(beginning[:_JSON_ROLE_SNIFF_BYTES])
     )
 
 
@@ -139,7 +243,9 @@ def _read_records(file: File, problems: list[Problem]) -> Iterator[Mapping[str, 
                 reason = f"The line has more than {_MAX_LINE_BYTES:,} bytes and was skipped."
                 problems.append(Problem(f"{file.name}:{number}", reason))
                 continue
-            record = _parse_line(line, f"{file.name}:{number}", problems)
+            is_whole = line.endswith(b"\n")
+            # A last line without an end is being written now, and is read with the next ones.
+            record = _parse_line(line, f"{file.name}:{number}", problems if is_whole else [])
             if isinstance(record, Mapping):
                 yield record
 
@@ -189,53 +295,29 @@ def _session_nodes(
     ]
     nodes, edges = [_session_node(key, session, turns, settings, Origin(settings.source, file.name))], []
     for number, (turn, redacted) in enumerate(turns, start=1):
-        message = _message_node(f"{key}@{number}", number, (turn, redacted), nodes[0], settings)
+        message = _message_node(
+            f"{key}@{number}", number, (turn, redacted), nodes[0], bool(session.title), settings
+        )
         edges.append(Edge(key, message.key, "contains", tenant=settings.tenant))
         # Turns alternate, so the turn before an assistant's is the question that it answers.
         if number > 1 and turn.role != USER:
             edges.append(Edge(message.key, f"{key}@{number - 1}", "answers", tenant=settings.tenant))
-        rule = describe_rule(message.text) if turn.role == USER else {}
+        # What people say to each other is no rule for an assistant.
+        may_rule = turn.role == USER and not turn.author
+        rule = describe_rule(message.text) if may_rule else {}
         if rule:
             # A message that is nothing but a rule is the rule: a node of its own would say it twice.
             message = replace(message, fields={**message.fields, **rule})
         stated = [
             *_find_decisions(message),
-            *(_find_rules(message) if turn.role == USER and not rule else ()),
+            *(_find_rules(message) if may_rule and not rule else ()),
         ]
         edges += [Edge(message.key, part.key, "contains", tenant=settings.tenant) for part in stated]
         nodes += [message, *stated]
-    for summary in _summarise_days(nodes):
+    for summary in summarise_days(nodes):
         edges.append(Edge(key, summary.key, "contains", tenant=settings.tenant))
         nodes.append(summary)
     return (nodes, edges) if turns else ([], [])
-
-
-def _summarise_days(nodes: Sequence[Node]) -> list[Node]:
-    """Return a summary for each day of a session, given as the session's nodes in their order."""
-    session, *others = nodes
-    days: dict[date | None, list[Node]] = {}
-    for node in others:
-        days.setdefault(node.created.date() if node.created else None, []).append(node)
-    found: list[Node] = []
-    for day, said in days.items():
-        turns = [(node.sequence or 0, node) for node in said if node.kind == "message"]
-        text = summarise(turns, [(node.sequence or 0, node.title) for node in said if node.kind == "decision"])
-        if not text:
-            continue
-        summary = replace(
-            session,
-            key=f"{session.key}/summary-{len(found) + 1}",
-            kind=SUMMARY,
-            title=session.title + (f", {day:%Y-%m-%d}" if day else ""),
-            summary="",
-            text=text,
-            fields={"messages": len(turns)},
-            sequence=len(found) + 1,
-            created=turns[0][1].created,
-            modified=turns[-1][1].created,
-        )
-        found.append(summary)
-    return found
 
 
 def _is_short_enough(turn: Turn, file: File, problems: list[Problem]) -> bool:
@@ -251,17 +333,15 @@ def _is_short_enough(turn: Turn, file: File, problems: list[Problem]) -> bool:
 def _session_node(
     key: str, session: Session, turns: Sequence[tuple[Turn, Redacted]], settings: SourceSettings, origin: Origin
 ) -> Node:
-    questions = [redacted.text for turn, redacted in turns if turn.role == USER]
-    texts = questions or [redacted.text for _, redacted in turns]
-    first = texts[0] if texts else ""
     times = [turn.time for turn, _ in turns if turn.time is not None]
     fields: dict[str, Json] = {**session.fields, "messages": len(turns)}
     return Node(
         key=key,
         kind="session",
         tenant=settings.tenant,
-        title=shorten(redact(session.title).text or first, _TITLE_CHARACTERS),
-        summary=f"Asked: {shorten(first, _SUMMARY_CHARACTERS)}",
+        # Not what was asked first: that is a message of its own, and would be found twice.
+        title=shorten(redact(session.title).text, _TITLE_CHARACTERS) or f"Conversation in {origin.file}",
+        summary=_count_messages(turns),
         fields=fields,
         origin=origin,
         created=min(times, default=None),
@@ -269,18 +349,33 @@ def _session_node(
     )
 
 
+def _count_messages(turns: Sequence[tuple[Turn, Redacted]]) -> str:
+    days = [f"{turn.time:%Y-%m-%d}" for turn, _ in turns if turn.time is not None]
+    span = f", {min(days)}" + (f" to {max(days)}" if max(days) > min(days) else "") if days else ""
+    return f"{len(turns)} messages{span}"
+
+
 def _message_node(
-    key: str, number: int, turn_and_text: tuple[Turn, Redacted], session: Node, settings: SourceSettings
+    key: str,
+    number: int,
+    turn_and_text: tuple[Turn, Redacted],
+    session: Node,
+    is_named: bool,
+    settings: SourceSettings,
 ) -> Node:
     turn, redacted = turn_and_text
     fields: dict[str, Json] = {"role": turn.role}
+    if turn.author:
+        fields["author"] = turn.author
+    if is_named:
+        fields["session"] = session.title
     if redacted.kinds:
         fields["redacted"] = dict(sorted(Counter(redacted.kinds).items()))
     return Node(
         key=key,
         kind="message",
         tenant=settings.tenant,
-        title=f"{turn.role.capitalize()}: {shorten(redacted.text, _TITLE_CHARACTERS)}",
+        title=f"{turn.author or turn.role.capitalize()}: {shorten(redacted.text, _TITLE_CHARACTERS)}",
         text=redacted.text,
         language="markdown",
         fields=fields,

@@ -1,6 +1,7 @@
-"""Read the turns of conversations out of four kinds of logs; output of tools and system prompts are left out.
+"""Read the turns of conversations out of logs in JSON; output of tools and system prompts are left out.
 
-The kinds are the log of a coding assistant, the exports of ChatGPT and of Claude, and lists of roles with content.
+The kinds are the logs of Claude Code, Codex and Gemini, the exports of ChatGPT, Claude and opencode, and lists of
+roles with content.
 """
 
 import re
@@ -22,6 +23,7 @@ _ROLES: Final[Mapping[str, str]] = {
     "assistant": ASSISTANT,
     "ai": ASSISTANT,
     "gpt": ASSISTANT,
+    "gemini": ASSISTANT,
     "model": ASSISTANT,
     "bot": ASSISTANT,
 }
@@ -29,8 +31,9 @@ _ROLES: Final[Mapping[str, str]] = {
 _SPOKEN: Final = re.compile(r"(user|human|assistant|ai)\s*:\s", re.IGNORECASE)
 """The beginning of a text that was written down with its speaker."""
 _CLIENT_MARKUP: Final = re.compile(
-    r"<(system-reminder|local-command-[a-z]+|command-[a-z]+|bash-[a-z]+|ide_[a-z_]+|task-notification|user-memory-input)>"
-    r".*?</\1>|\[Request interrupted by user[^\]]*\]",
+    r"<(system-reminder|local-command-[a-z]+|command-[a-z]+|bash-[a-z]+|ide_[a-z_]+|task-notification|user-memory-input"
+    r"|environment_context|user_instructions|turn_aborted)>.*?</\1>|\[Request interrupted by user[^\]]*\]"
+    r"|# AGENTS\.md instructions for [^\n]*\s*<INSTRUCTIONS>.*?</INSTRUCTIONS>",
     re.DOTALL,
 )
 """Markup that the client of a coding assistant inserts into what its user wrote."""
@@ -50,6 +53,8 @@ class Turn(Struct, frozen=True):
     role: str
     text: str
     time: datetime | None = None
+    author: str = ""
+    """The name of a person, where several talk with each other."""
 
 
 class Session(Struct):
@@ -60,20 +65,20 @@ class Session(Struct):
     turns: list[Turn] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
 
-    def add(self, role: str, text: str, time: datetime | None) -> None:
-        """Add a message; consecutive messages of the same role are one turn."""
+    def add(self, role: str, text: str, time: datetime | None, author: str = "") -> None:
+        """Add a message; consecutive messages of the same speaker are one turn."""
         cleaned = clean(_CLIENT_MARKUP.sub("", text)).strip()
         if not cleaned:
             return
         if time is None and self.turns:
             # Logs that note a day only where it changes: a message was sent no earlier than the one before.
             time = self.turns[-1].time
-        if self.turns and self.turns[-1].role == role:
+        if self.turns and (self.turns[-1].role, self.turns[-1].author) == (role, author):
             before = self.turns[-1]
             # An assistant's answer comes in pieces between calls of tools; a reader sees one answer.
-            self.turns[-1] = Turn(role, f"{before.text}\n\n{cleaned}", before.time)
+            self.turns[-1] = Turn(role, f"{before.text}\n\n{cleaned}", before.time, author)
         else:
-            self.turns.append(Turn(role, cleaned, time))
+            self.turns.append(Turn(role, cleaned, time, author))
 
 
 def split_speaker(text: str) -> tuple[str, str]:
@@ -99,6 +104,7 @@ def read_json_lines(lines: Iterable[Mapping[str, Any]]) -> list[Session]:
 
 def _add_record(sessions: dict[str, Session], line: Mapping[str, Any]) -> None:
     """Add one record of a log to its session, or to the one before it where it names none."""
+    line = _unwrap_codex(line)
     name = str(line.get("sessionId") or line.get("session_id") or line.get("conversation_id") or "")
     if not name and sessions:
         name = next(reversed(sessions))
@@ -117,12 +123,42 @@ def _add_record(sessions: dict[str, Session], line: Mapping[str, Any]) -> None:
         _add_message(session, line)
 
 
+def _unwrap_codex(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a record of Codex, which wraps what was said in a payload, as other logs write it."""
+    payload = line.get("payload")
+    if not isinstance(payload, Mapping):
+        return line
+    if line.get("type") == "session_meta":
+        git = payload.get("git")
+        branch = git.get("branch") if isinstance(git, Mapping) else None
+        return {"cwd": payload.get("cwd"), "gitBranch": branch}
+    # Events repeat what the items of the conversation say.
+    is_message = line.get("type") == "response_item" and payload.get("type") == "message"
+    return {**payload, "timestamp": line.get("timestamp")} if is_message else {}
+
+
+def add_opencode_message(session: Session, message: Mapping[str, Any], parts: Sequence[object]) -> None:
+    """Add a message of opencode, whose text is in parts; those that the client added are left out."""
+    own = [
+        part for part in parts if isinstance(part, Mapping) and not (part.get("synthetic") or part.get("ignored"))
+    ]
+    time = message.get("time")
+    created = time.get("created") if isinstance(time, Mapping) else time
+    role = _ROLES.get(str(message.get("role")))
+    if role is not None:
+        session.add(role, _join_text_parts(own), to_time_or_none(created))
+
+
 def _add_message(session: Session, line: Mapping[str, Any]) -> None:
     """Add the message in a record, if a person or an assistant wrote it."""
+    info, parts = line.get("info"), line.get("parts")
+    if isinstance(info, Mapping) and isinstance(parts, Sequence):
+        add_opencode_message(session, info, parts)
+        return
     inner = line.get("message")
     message: Mapping[str, Any] = inner if isinstance(inner, Mapping) else line
     role = _ROLES.get(str(message.get("role") or message.get("from") or message.get("sender") or line.get("type")))
-    content = next((message[name] for name in ("content", "value", "text") if message.get(name)), inner)
+    content = next((message[name] for name in ("content", "value", "text", "parts") if message.get(name)), inner)
     if role is not None:
         session.add(role, _join_text_parts(content), _read_time(line))
 
@@ -141,7 +177,9 @@ def _read_time(line: Mapping[str, Any]) -> datetime | None:
 
 def _read_message_list(record: Mapping[str, Any], name: str) -> Session:
     """Return the conversation in a record with a list of `messages` or `conversations`."""
-    session = Session(name, _to_title(record.get("title")))
+    info = record.get("info")
+    titles = (record.get("title"), record.get("summary"), info.get("title") if isinstance(info, Mapping) else None)
+    session = Session(name, next(filter(None, map(_to_title, titles)), ""))
     listed = record.get("messages") if isinstance(record.get("messages"), list) else record.get("conversations")
     for message in listed if isinstance(listed, list) else ():
         if isinstance(message, Mapping):

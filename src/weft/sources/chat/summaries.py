@@ -6,13 +6,18 @@ Each line says which turns it was taken from, so that a reader finds them again:
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from typing import Final
+
+from msgspec.structs import replace
 
 from weft.model import Node
 from weft.text import split_sentences
 from weft.text.sentences import find_proper_names
 from weft.text.terms import STOP_WORDS, analyze
 
+SUMMARY: Final = "summary"
+"""The kind of nodes that hold the summary of a day of a session."""
 _MIN_TURNS: Final = 4
 """Turns of a person below which a day is as short as its summary."""
 _MAX_TOPICS: Final = 8
@@ -66,6 +71,34 @@ _ASKING: Final = frozenset(
     }
 )
 """Words of requests, which say nothing about their subject."""
+
+
+def summarise_days(nodes: Sequence[Node]) -> list[Node]:
+    """Return a summary for each day of a session, given as the session's nodes in their order."""
+    session, *others = nodes
+    days: dict[date | None, list[Node]] = {}
+    for node in others:
+        days.setdefault(node.created.date() if node.created else None, []).append(node)
+    found: list[Node] = []
+    for day, said in days.items():
+        turns = [(node.sequence or 0, node) for node in said if node.kind == "message"]
+        text = summarise(turns, [(node.sequence or 0, node.title) for node in said if node.kind == "decision"])
+        if not text:
+            continue
+        summary = replace(
+            session,
+            key=f"{session.key}/summary-{len(found) + 1}",
+            kind=SUMMARY,
+            title=session.title + (f", {day:%Y-%m-%d}" if day else ""),
+            summary="",
+            text=text,
+            fields={"messages": len(turns)},
+            sequence=len(found) + 1,
+            created=turns[0][1].created,
+            modified=turns[-1][1].created,
+        )
+        found.append(summary)
+    return found
 
 
 def summarise(turns: Sequence[tuple[int, Node]], decisions: Iterable[tuple[int, str]]) -> str:

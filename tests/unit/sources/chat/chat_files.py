@@ -1,4 +1,4 @@
-"""Logs and exports of one small conversation, as four programs write them."""
+"""Logs and exports of one small conversation, as several programs write them."""
 
 import json
 from typing import Any
@@ -119,3 +119,87 @@ def role_lines() -> bytes:
         ("user", AGAIN),
     ]
     return lines(*({"role": role, "content": text} for role, text in [*said, ("assistant", LAST)]))
+
+
+def codex_log() -> bytes:
+    """A rollout of Codex: what was said as items, the same as events, and what the client adds."""
+
+    def item(second: int, payload: dict[str, Any], kind: str = "response_item") -> dict[str, Any]:
+        return {"timestamp": f"2026-03-01T10:00:{second:02}.000Z", "type": kind, "payload": payload}
+
+    def said(second: int, role: str, text: str) -> dict[str, Any]:
+        kind = "input_text" if role == "user" else "output_text"
+        content = [{"type": kind, "text": text}]
+        return item(second, {"type": "message", "role": role, "content": content})
+
+    meta = {"id": "s-1", "cwd": "/home/ada/queue", "git": {"branch": "wal"}, "cli_version": "0.65.0"}
+    call = {"type": "function_call", "name": "shell", "arguments": "TOOL NOISE", "call_id": "c1"}
+    return lines(
+        item(0, meta, "session_meta"),
+        said(0, "developer", "TOOL NOISE"),
+        said(0, "user", "<environment_context>TOOL NOISE</environment_context>"),
+        said(0, "user", "# AGENTS.md instructions for /home\n\n<INSTRUCTIONS>TOOL NOISE</INSTRUCTIONS>"),
+        said(1, "user", ASKED),
+        item(1, {"type": "user_message", "message": ASKED}, "event_msg"),
+        item(2, {"type": "reasoning", "summary": [{"type": "summary_text", "text": "SECRET THOUGHT"}]}),
+        item(2, call),
+        item(3, {"type": "function_call_output", "call_id": "c1", "output": "TOOL NOISE"}),
+        said(4, "assistant", ANSWERED),
+        item(4, {"type": "agent_message", "message": ANSWERED}, "event_msg"),
+        said(5, "user", AGAIN),
+        said(6, "assistant", LAST),
+    )
+
+
+def gemini_session() -> bytes:
+    """A chat of the Gemini CLI with thoughts, calls of tools and messages of the client."""
+
+    def said(kind: str, content: Any, **more: Any) -> dict[str, Any]:
+        return {"id": "m", "timestamp": "2026-03-01T10:00:00.000Z", "type": kind, "content": content, **more}
+
+    messages = [
+        said("info", "TOOL NOISE"),
+        said("user", [{"text": ASKED}]),
+        said("gemini", ANSWERED, thoughts=[{"description": "SECRET THOUGHT"}], toolCalls=[{"name": "TOOL NOISE"}]),
+        said("user", AGAIN),
+        said("gemini", LAST),
+    ]
+    return json.dumps({"sessionId": "s-1", "projectHash": "ab12", "messages": messages}).encode()
+
+
+def gemini_checkpoint() -> bytes:
+    """The saved history of a chat, in the form that the model is sent."""
+    said = [("user", ASKED), ("model", ANSWERED), ("user", AGAIN), ("model", LAST)]
+    call = {"role": "model", "parts": [{"functionCall": {"name": "TOOL NOISE"}}]}
+    turns = [{"role": role, "parts": [{"text": text}]} for role, text in said]
+    return json.dumps([*turns[:1], call, *turns[1:]]).encode()
+
+
+OPENCODE: list[tuple[str, str]] = [("user", ASKED), ("assistant", ANSWERED), ("user", AGAIN), ("assistant", LAST)]
+OPENCODE_SESSION = {"id": "ses_1", "projectID": "p", "directory": "/home/ada/queue", "title": "Locked"}
+
+
+def opencode_messages() -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The messages of a session of opencode, each with its parts."""
+    found = []
+    for number, (role, text) in enumerate(OPENCODE):
+        ids = {"sessionID": "ses_1", "messageID": f"msg_{number}"}
+        parts = [
+            {"id": "prt_1", "type": "text", "text": "TOOL NOISE", "synthetic": True, **ids},
+            {"id": "prt_2", "type": "reasoning", "text": "SECRET THOUGHT", **ids},
+            {"id": "prt_3", "type": "text", "text": text, **ids},
+        ]
+        info = {
+            "id": f"msg_{number}",
+            "sessionID": "ses_1",
+            "role": role,
+            "time": {"created": 1772359200000 + number},
+        }
+        found.append((info, parts))
+    return found
+
+
+def opencode_export() -> bytes:
+    """A session as `opencode export` writes it."""
+    messages = [{"info": info, "parts": parts} for info, parts in opencode_messages()]
+    return json.dumps({"info": OPENCODE_SESSION, "messages": messages}).encode()

@@ -12,9 +12,13 @@ from chat_files import (
     TOKEN,
     chatgpt_export,
     claude_export,
+    codex_log,
     coding_log,
     entry,
+    gemini_checkpoint,
+    gemini_session,
     lines,
+    opencode_export,
     role_lines,
 )
 from hypothesis import given, settings
@@ -31,6 +35,10 @@ FILES = {
     "conversations.json": chatgpt_export(),
     "claude.json": claude_export(),
     "roles.jsonl": role_lines(),
+    "rollout.jsonl": codex_log(),
+    "session-1.json": gemini_session(),
+    "checkpoint-1.json": gemini_checkpoint(),
+    "opencode.json": opencode_export(),
 }
 
 
@@ -82,7 +90,7 @@ def test_a_session_says_what_it_was_about_and_where(tmp_path: Path) -> None:
     unit = read(tmp_path, "log.jsonl", FILES["log.jsonl"])
     session = unit.nodes[0]
     assert (session.key, session.title) == ("chat:log.jsonl", "Why the deploy complains")
-    assert session.summary.startswith("Asked: The worker says database is locked.")
+    assert session.summary == "4 messages, 2026-03-01"
     assert session.fields == {"folder": "/home/ada/queue", "branch": "wal", "messages": 4}
     assert str(session.created) == "2026-03-01 10:00:01+00:00"
     assert [(edge.type, edge.target.removeprefix("chat:")) for edge in unit.edges] == [
