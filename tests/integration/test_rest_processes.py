@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -17,16 +18,31 @@ SOURCES = Path(__file__).parents[2] / "src"
 ASKED = 12
 
 
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[str]:
+    """Where `weft serve` answers while it runs in a folder."""
+    words = [sys.executable, "-m", "weft", "serve", "--port", "0", *options]
+    around = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    with subprocess.Popen(words, cwd=folder, env=around, stderr=subprocess.PIPE, text=True) as started:
+        assert started.stderr is not None
+        told = next(found for line in started.stderr if (found := re.search(r"http://\S+", line)))
+        yield told[0]
+        started.terminate()
+
+
 @pytest.fixture
 def address(world: Path) -> Iterator[str]:
     """Where two processes serve the example worlds."""
-    words = [sys.executable, "-m", "weft", "serve", "--port", "0", "--workers", "2"]
-    around = {**os.environ, "PYTHONPATH": str(SOURCES)}
-    with subprocess.Popen(words, cwd=world.parent, env=around, stderr=subprocess.PIPE, text=True) as serving:
-        assert serving.stderr is not None
-        told = next(found for line in serving.stderr if (found := re.search(r"http://\S+", line)))
-        yield told[0]
-        serving.terminate()
+    with serving(world.parent, "--workers", "2") as place:
+        yield place
+
+
+def test_a_service_starts_on_a_new_store_and_takes_its_first_nodes(tmp_path: Path) -> None:
+    node = {"tenant_id": "support", "key": "zebra", "node_type": "faq", "title": "Zebra stable"}
+    with serving(tmp_path, "--store", "new", "--workers", "1") as place, WeftClient(place) as client:
+        client.put_nodes([node])
+        assert client.context("zebra", ["support"]).entry_points[0].title == "Zebra stable"
+    assert (tmp_path / "new" / "weft.sqlite").exists()
 
 
 def test_any_process_finds_what_another_wrote_and_tells_the_figures_of_all(address: str) -> None:

@@ -4,7 +4,8 @@ The nodes of a knowledge base are linked by themselves, all nodes of a tenant wh
 for it, and none where they say so.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -64,14 +65,18 @@ AUTOMATIC: Final = LinkSettings(shared_tags=True, similar=DEFAULT_THRESHOLD, kin
 _OFF: Final = "off"
 """The stamp of links that are not to be drawn."""
 _AUTOMATIC_UNIT: Final = "automatic"
-"""The unit whose stamp says that all links of the automatic settings were drawn once."""
+"""The unit whose stamp says that all links of the automatic settings were drawn once, or are too many for that."""
+_DRAWN: Final = "drawn"
+_TOO_MANY: Final = "too many"
+_ROUNDING: Final = 1e-5
+"""By how much two cosines of the same vectors may differ."""
 
 
 def read_link_settings(store: Store, tenant: str) -> LinkSettings:
     """Read the link settings that were last stored for a tenant, or return the automatic ones."""
     units = store.units(tenant, SETTINGS_SOURCE)
     if TAG_EDGE not in units and SIMILAR_EDGE not in units:
-        return AUTOMATIC
+        return LinkSettings() if units.get(_AUTOMATIC_UNIT) == _TOO_MANY else AUTOMATIC
     threshold = units.get(SIMILAR_EDGE, _OFF)
     return LinkSettings(units.get(TAG_EDGE, _OFF) != _OFF, None if threshold == _OFF else float(threshold))
 
@@ -95,7 +100,7 @@ def draw_all_links(
             store.write(Changes(edges=(EdgeSet(SIMILAR_MAKER, tenant, ()),)))
             return drawn
         for keys in _batches(sorted(tags_by_key)):
-            drawn += _draw_similar_edges(store, index, tenant, keys, settings, with_neighbours=False)
+            drawn += _draw_similar_edges(store, index, tenant, keys, settings)
             progress(drawn)
         return drawn
 
@@ -103,7 +108,7 @@ def draw_all_links(
 def _setting_units(tenant: str, settings: LinkSettings) -> tuple[tuple[str, str, str, str], ...]:
     """Return the units that store the settings; automatic ones are those that nothing is stored for."""
     if settings.kinds:
-        return ((tenant, SETTINGS_SOURCE, _AUTOMATIC_UNIT, "drawn"),)
+        return ((tenant, SETTINGS_SOURCE, _AUTOMATIC_UNIT, _DRAWN),)
     stamps = (
         (TAG_EDGE, "on" if settings.shared_tags else _OFF),
         (SIMILAR_EDGE, _OFF if settings.similar is None else repr(settings.similar)),
@@ -194,15 +199,16 @@ class RelationLinker(Struct):
             if settings.kinds and _AUTOMATIC_UNIT not in self.store.units(tenant, SETTINGS_SOURCE):
                 drawn += self._link_at_first(tenant, settings)
                 continue
-            if len(self.tags[tenant]) > self.max_automatic_nodes and settings.kinds:
-                # Forgotten rather than drawn in part: a smaller change later must not look complete.
-                self.store.write(Changes(units=((tenant, SETTINGS_SOURCE, _AUTOMATIC_UNIT, ""),)))
+            if settings.kinds and len(self.tags[tenant]) > self.max_automatic_nodes:
+                self._leave_out(tenant)
                 continue
             if settings.shared_tags:
                 drawn += _draw_tag_edges(self.store, tenant, self.tags[tenant], settings)
             if settings.similar is not None:
                 keys = sorted(self.similar_keys[tenant] | self.tags[tenant].keys())
-                drawn += _draw_similar_edges(self.store, self.index, tenant, keys, settings, with_neighbours=True)
+                drawn += _draw_similar_edges(
+                    self.store, self.index, tenant, keys, settings, self.tags[tenant].keys()
+                )
         return drawn
 
     def _link_at_first(self, tenant: str, settings: LinkSettings) -> int:
@@ -210,8 +216,15 @@ class RelationLinker(Struct):
         with self.store.snapshot(View((tenant,))) as snapshot:
             nodes = len(snapshot.matching_ids(Filter(kinds=settings.kinds)))
         if nodes > self.max_automatic_nodes:
+            self._leave_out(tenant)
             return 0
         return draw_all_links(self.store, self.index, tenant, settings, lambda done: None)
+
+    def _leave_out(self, tenant: str) -> None:
+        """Take away what was drawn of a tenant's automatic links, and draw none until `weft link` is run."""
+        # None rather than some: links in a part of the graph would look complete.
+        gone = tuple(EdgeSet(maker, tenant, ()) for maker in (TAG_MAKER, SIMILAR_MAKER))
+        self.store.write(Changes(edges=gone, units=((tenant, SETTINGS_SOURCE, _AUTOMATIC_UNIT, _TOO_MANY),)))
 
 
 def _draw_tag_edges(
@@ -257,12 +270,11 @@ def _draw_similar_edges(
     tenant: str,
     keys: Sequence[str],
     settings: LinkSettings,
-    *,
-    with_neighbours: bool,
+    changed: Collection[str] = (),
 ) -> int:
-    """Draw edges to the nearest neighbours of the nodes, and on request also those of the neighbours themselves.
+    """Draw edges to the nearest neighbours of the nodes, and those of the neighbours of `changed` ones.
 
-    A neighbour of a new node may have that node among its nearest now.
+    A neighbour of a changed node may have that node among its nearest now.
     """
     with store.snapshot(View((tenant,))) as snapshot:
 
@@ -273,9 +285,7 @@ def _draw_similar_edges(
         ids = _ids_by_key(snapshot, keys)
         rows = snapshot.nodes(sorted(ids.values()))
         near = nearest(id for id, row in rows.items() if settings.takes(row.node.kind, row.node.key))
-        if with_neighbours:
-            others = {other for found in near.values() for other, _ in found} - near.keys()
-            near |= nearest(sorted(others))
+        near |= nearest(_find_gaining(snapshot, [ids[key] for key in changed if key in ids], near))
         linked = {*near, *(other for found in near.values() for other, _ in found[:MAX_SIMILAR_NODES])}
         key_by_id = {id: row.node.key for id, row in snapshot.nodes(sorted(linked)).items()}
     edges = tuple(
@@ -287,6 +297,32 @@ def _draw_similar_edges(
     scope = sorted({*keys, *(key_by_id[id] for id in near)})
     store.write(Changes(edges=(EdgeSet(SIMILAR_MAKER, tenant, edges, tuple(scope)),)))
     return len(edges)
+
+
+def _find_gaining(
+    snapshot: Snapshot, changed: Sequence[int], near: Mapping[int, Sequence[tuple[int, float]]]
+) -> list[int]:
+    """Return the neighbours of changed nodes that may have them among their nearest now."""
+    best: dict[int, float] = {}
+    for id in changed:
+        for other, cosine in near.get(id, ()):
+            if other not in near:
+                best[other] = max(best.get(other, 0.0), cosine)
+    passages = Counter(row.node_id for row in snapshot.passages_of_nodes([*changed, *best]))
+    weights: dict[int, list[float]] = {}
+    for source, _, edge in snapshot.edges(sorted(best), _MAX_EDGES_OF_CHANGED) if best else ():
+        if edge.type == SIMILAR_EDGE and source in best:
+            weights.setdefault(source, []).append(edge.weight)
+    # Between nodes of one passage nearness is the same both ways, so the edges of a neighbour tell whether the
+    # changed node can be one of its nearest. In a large tenant that saves nearly all searches of a write.
+    are_short = all(passages[id] == 1 for id in changed)
+    return sorted(
+        other
+        for other, cosine in best.items()
+        if not (are_short and passages[other] == 1)
+        or len(weights.get(other, ())) < MAX_SIMILAR_NODES
+        or min(weights[other]) <= cosine + _ROUNDING
+    )
 
 
 def _ids_by_key(snapshot: Snapshot, keys: Sequence[str]) -> dict[str, int]:

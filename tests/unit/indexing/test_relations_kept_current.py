@@ -1,5 +1,6 @@
 """Links by tags and by meaning: few however popular a tag is, and current after every change."""
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,6 +76,28 @@ def test_links_drawn_unasked_one_by_one_are_those_drawn_at_once(tmp_path: Path) 
     assert drawn[0] == drawn[1]
 
 
+def test_similar_links_kept_current_are_those_drawn_at_once(tmp_path: Path) -> None:
+    choose = random.Random(7)
+    words = ("refund", "order", "parcel", "carrier", "label", "customer", "invoice", "credit", "bank", "card")
+
+    def said(number: int) -> Node:
+        return node(number, title=f"Q {number}", text=" ".join(choose.choices(words, k=12)))
+
+    now = {}
+    with Weft.open(tmp_path / "kept" / ".weft") as weft:
+        for number in (*range(25), *range(0, 25, 3)):
+            now[number] = said(number)
+            weft.put([now[number]])
+        for number in (4, 11, 18):
+            del now[number]
+            weft.delete(f"app:{number:04d}")
+        kept = edges(weft, "similar")
+    with Weft.open(tmp_path / "once" / ".weft") as weft:
+        weft.put(list(now.values()))
+        assert len(kept) > 5 * len(now) / 2
+        assert kept == edges(weft, "similar")
+
+
 def test_a_very_large_write_is_not_linked_unasked(weft: Weft) -> None:
     few = [node(number, "a") for number in range(5)]
     weft.put(few)
@@ -83,6 +106,9 @@ def test_a_very_large_write_is_not_linked_unasked(weft: Weft) -> None:
         linker = RelationLinker(weft.store, weft.reader.index, max_automatic_nodes=3)
         linker.before_write(many)
         assert linker.link() == 0
+    assert (edges(weft, "shared_tag"), edges(weft, "similar")) == ({}, {})
+    weft.put([node(6, "a"), node(7, "a")])
+    assert edges(weft, "shared_tag") == {}
     weft.link(similar=None)
     assert edges(weft, "shared_tag")
 
