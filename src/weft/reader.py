@@ -1,5 +1,6 @@
 """Read an open store: pinned snapshots, the embedder that fits it, profiles, and views as of a chapter."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -261,7 +262,10 @@ class Reader:
                 return (), ()
             also = [word for word in words if is_also_a_word(word, named[word], reading.snapshot)]
         # By key where one node is meant, since an address or a title may not be looked up again.
-        starts = [nodes[0].key if len(nodes) == 1 and "nodeid=" in word else word for word, nodes in named.items()]
+        starts = [
+            nodes[0].key if len(nodes) == 1 and ("nodeid=" in word or _is_link(word)) else word
+            for word, nodes in named.items()
+        ]
         return tuple(starts), tuple(also)
 
     def read_topic(self, question: str, view: View) -> tuple[tuple[str, ...], str]:
@@ -374,15 +378,21 @@ def _count(snapshot: Snapshot, kinds: tuple[str, ...] = (), form: Mapping[str, s
 
 
 def find_named(name: str, snapshot: Snapshot) -> tuple[Node, ...]:
-    """Return the nodes that a key, id, title, alias or the address of a note names."""
+    """Return the nodes that a key, id, title, alias, or the address of a note or a link to it names."""
     # Half of a surrogate pair, which no valid text holds, names nothing.
     name = name.encode("utf-8", "replace").decode("utf-8")
-    for form in (name, name.rpartition("nodeid=")[2]):
+    # `[[Projects/Atlas#Plan|the plan]]`, as copied out of a note.
+    linked = re.split(r"[#|]", name[2:-2])[0].strip() if _is_link(name) else ""
+    for form in (name, name.rpartition("nodeid=")[2], linked, linked and f"{linked}.md"):
         ids = snapshot.find([form]).get(form, ()) if form else ()
         rows = snapshot.nodes(ids)
         if rows:
             return tuple(rows[number].node for number in ids if number in rows)
     return ()
+
+
+def _is_link(name: str) -> bool:
+    return name.startswith("[[") and name.endswith("]]")
 
 
 def is_also_a_word(word: str, nodes: tuple[Node, ...], snapshot: Snapshot) -> bool:

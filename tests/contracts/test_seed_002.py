@@ -1,6 +1,12 @@
-"""The context assembler for notes: one test for each row of its requirement, edge-case and success tables."""
+"""The context assembler for notes: a test for each row of its tables and each sentence that states behaviour.
+
+No profile is named: a store of notes gets their page by itself. FR-10 and the success criteria need a server of
+tools and are in tests/integration/test_seed_002_criteria.py.
+"""
 
 import json
+import re
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,15 +14,14 @@ from random import Random
 
 import pytest
 from jsonschema import Draft202012Validator
-from msgspec.structs import replace
 
 from tana_stub import TOKEN, running, small_world
 from tana_world import START, doc, shared, workspace, write_export
 from weft import Weft
 from weft.errors import InvalidInput
 from weft.interfaces.cli import BAD_INPUT, DONE, run
-from weft.model import Candidate, Context, Node, Topic
-from weft.pipeline.score import score
+from weft.model import Context, Node, Request, Topic
+from weft.ports import NOTE_FORM
 from weft.tokens import counter_for
 from worlds import prose
 
@@ -71,14 +76,14 @@ def without_embeddings(stores: Path) -> Iterator[Weft]:
 @pytest.fixture
 def ask(weft: Weft) -> Ask:
     def asked(question: str = "", **options: object) -> Context:
-        return weft.context(question, profile="notes", now=NOW, **options)  # type: ignore[arg-type]
+        return weft.context(question, now=NOW, **options)  # type: ignore[arg-type]
 
     return asked
 
 
 def printed(stores: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """What `weft context` prints on the notes profile."""
-    given = ["--profile", "notes", "--store", str(stores / "store"), "--now", NOW.isoformat()]
+    """What `weft context` prints for a store of notes, which gets their page by itself."""
+    given = ["--store", str(stores / "store"), "--now", NOW.isoformat()]
     code = run(["context", *arguments, *given])
     result = capsys.readouterr()
     return code, result.out, result.err
@@ -365,45 +370,115 @@ def test_edge_a_depth_out_of_range_is_refused(ask: Ask, depth: int) -> None:
         ask("frost", depth=depth)
 
 
-# --- success criteria ---
+# --- graph lenses ---
 
 
-def test_success_a_title_returns_a_structured_document(ask: Ask) -> None:
-    context = ask(start=("Orchard telemetry",))
-    assert context.page.sections[0].items[0].candidate.node.key == "t:orchard"
-    assert len(keys(context)) > 5
+def raised(context: Context) -> dict[str, float]:
+    return {entry.key.removeprefix("t:"): entry.parts.get("raised", 1.0) for entry in context.ledger}
 
 
-def test_success_depth_3_and_8000_tokens_are_both_respected(ask: Ask) -> None:
-    context = ask(start=("t:soil",), depth=3, max_tokens=8000)
-    assert context.tokens <= 8000
-    assert max(distances(context).values()) <= 3
+def test_lens_general_walks_children_references_and_fields_equally(ask: Ask) -> None:
+    edges = {
+        entry.path[0].edge_type: entry.parts["edge"]
+        for entry in ask(start=("t:review",), lens="general", depth=1).ledger
+        if entry.path and entry.path[0].edge_type in ("parent", "references", "field")
+    }
+    assert set(edges.values()) == {1.0}
+    assert len(edges) >= 2
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("budget", [60, 499, 500, 1000, 3000])
-def test_success_the_token_count_never_exceeds_the_budget(ask: Ask, budget: int, format: str) -> None:
-    assert ask("soil", max_tokens=budget, format=format).tokens <= budget
+@pytest.mark.parametrize(
+    ("lens", "start", "first"),
+    [("writing", "essay", "essay"), ("coding", "frost", "frost"), ("planning", "goal", "orchard")],
+)
+def test_lenses_prioritise_what_their_task_needs(ask: Ask, lens: str, start: str, first: str) -> None:
+    assert raised(ask(start=(f"t:{start}",), lens=lens))[first] > 1
 
 
-def test_success_meeting_prep_uses_its_own_walk(ask: Ask) -> None:
-    people = [entry for entry in ask("review", lens="meeting-prep").ledger if entry.kind == "person"]
-    assert people
-    assert all(entry.parts["raised"] > 1 for entry in people)
+def test_lens_meeting_prep_brings_attendees_the_agenda_the_project_and_action_items(ask: Ask) -> None:
+    context = ask(start=("t:review",), lens="meeting-prep")
+    assert {"ines", "tove", "agenda", "orchard", "order"} <= set(keys(context))
+    values = raised(context)
+    assert min(values["ines"], values["tove"], values["orchard"]) > 1 == values["agenda"]
+    assert "**Attendees**: Inés Calder, Tove Lind" in context.text
+    assert "**Date**: 2026-04-02" in context.text
 
 
-def test_success_field_values_of_traversed_nodes_are_printed(ask: Ask) -> None:
-    assert "**Attendees**: Inés Calder, Tove Lind" in ask(start=("t:goal",), depth=2).text
+def test_a_lens_of_ones_own_that_is_a_copy_prints_the_same_page_and_changes_only_the_walk(
+    tmp_path: Path, stores: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Path(shutil.copytree(stores / "store", tmp_path / "store"))
+    assert run(["lens", "new", "mine", "--from", "meeting-prep", "--store", str(store)]) == DONE
+    given = ["--store", str(store), "--now", NOW.isoformat()]
+    capsys.readouterr()
+    run(["context", "t:orchard", "--lens", "meeting-prep", *given])
+    copied = capsys.readouterr().out
+    run(["context", "t:orchard", "--lens", "mine", *given])
+    assert capsys.readouterr().out == copied
+    lens = store / "profiles" / "mine.lens.toml"
+    lens.write_text(re.sub(r"(?m)^depth = .*$", "depth = 1", lens.read_text("utf-8")), encoding="utf-8")
+    with Weft.open(store) as opened:
+        context = opened.context("t:orchard", lens="mine", now=NOW)
+    assert context.profile == "notes"
+    assert max(distances(context).values()) == 1
+    assert "**Status**: active" in context.text
 
 
-def test_success_a_direct_neighbour_outranks_a_two_hop_one_other_parts_equal(weft: Weft) -> None:
-    profile = weft.profile("notes")
-    parts = {"semantic": 0.4}
-    near = Candidate(Node("t:z", "note", modified=NOW), parts=parts, distance=1)
-    far = replace(near, node=Node("t:a", "note", modified=NOW), distance=2)
-    for absent in (frozenset(), frozenset({"semantic"})):
-        ranked = score([far, near], profile.score, profile.lenses[0], NOW, absent)
-        assert [each.node.key for each in ranked] == ["t:z", "t:a"]
+@pytest.mark.parametrize("written", ["Meeting", "meetings", "MEETINGS", "work/Meetings"])
+def test_a_lens_finds_tags_in_any_case_in_the_plural_and_nested(tmp_path: Path, written: str) -> None:
+    with Weft.open(tmp_path, embedder=None) as weft:
+        weft.put([Node("n:a", "note", title="Talk", text="words", tags=(written,), fields=NOTE_FORM)])
+        (entry,) = weft.context("n:a", profile="notes", lens="meeting-prep").ledger
+    assert entry.parts["raised"] == 1.5
+
+
+@pytest.mark.parametrize(("folder", "value"), [("Meetings", 1.5), ("People", 1.6), ("projects", 1.3)])
+def test_a_lens_takes_folders_for_tags(tmp_path: Path, folder: str, value: float) -> None:
+    place = tmp_path / "vault" / folder
+    place.mkdir(parents=True)
+    (place / "Talk.md").write_text("Words of [[Other]].", encoding="utf-8")
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(tmp_path / "vault", source="v")
+        (entry,) = weft.context("Talk", lens="meeting-prep").ledger
+    assert entry.parts["raised"] == value
+
+
+# --- token budgeting ---
+
+
+def test_nodes_are_added_in_the_order_of_their_relevance_until_the_budget_is_spent(ask: Ask) -> None:
+    context = ask(start=("t:soil",), max_tokens=1500)
+    printed = [entry.score for entry in context.ledger if entry.detail != "dropped"]
+    left = [entry.score for entry in context.ledger if entry.detail == "dropped"]
+    assert left
+    assert max(left) <= max(printed)
+    assert context.tokens >= 1350
+
+
+def test_the_summary_of_front_matter_that_matched_is_printed(tmp_path: Path) -> None:
+    text = "---\nsummary: The shop opens on Thursdays.\n---\nA list of [[Other]] things."
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "Hours.md").write_text(text, encoding="utf-8")
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(tmp_path / "vault", source="v")
+        assert "The shop opens on Thursdays." in weft.context("when does the shop open on Thursdays").text
+
+
+def test_a_hub_of_500_links_leaves_most_of_the_page_to_the_notes_that_it_links_to(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    names = [f"Topic {number}" for number in range(600)]
+    words = "needs water, light and a little patience in a dry spring. #x\n"
+    for name in names:
+        (tmp_path / "vault" / f"{name}.md").write_text(f"{name} {words}" * 2, encoding="utf-8")
+    listed = "\n".join(f"- [[{name}]]" for name in names)
+    (tmp_path / "vault" / "Hub.md").write_text(f"All that we know.\n\n{listed}\n", encoding="utf-8")
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(tmp_path / "vault", source="v")
+        context = weft.context("Hub")
+    hub = next(entry for entry in context.ledger if entry.key == "v:Hub.md")
+    assert 0 < hub.tokens <= 600
+    assert context.tokens >= 3600
+    assert any("left out" in note for note in context.notes)
 
 
 # --- designed for ---
@@ -430,6 +505,19 @@ def test_designed_several_topics_are_blended_with_a_quota_each(
     assert text == ask(topics=topics, max_tokens=2000).text + "\n"
 
 
+def test_designed_what_changed_since_a_context_was_assembled_is_told(tmp_path: Path) -> None:
+    docs = workspace()
+    path = write_export(tmp_path / "export.json", docs)
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(path, source="t")
+        before = weft.kept(Request(start=("t:orchard",)), NOW)
+        docs.append(doc("late", "Late frost in the orchard", owner="orchard"))
+        next(each for each in docs if each["id"] == "orchard")["children"].append("late")
+        weft.index(write_export(path, docs), source="t")
+        difference, _ = weft.since(before.id, NOW)
+    assert ("appeared", "t:late") in [(each.what, each.key) for each in difference.changes]
+
+
 # --- the sample workspace ---
 
 
@@ -442,7 +530,8 @@ def test_the_sample_workspace_answers_in_every_lens_and_format(tmp_path: Path) -
                 context = weft.context(
                     "Frankenstein", profile="notes", lens=lens, format=format, max_tokens=1000, now=NOW
                 )
-                assert 900 <= context.tokens <= 1000
+                # An element of XML costs what two lines of Markdown do, so that the last one fits less often.
+                assert (880 if format == "xml" else 900) <= context.tokens <= 1000
 
 
 # --- by default, without a profile or an option ---

@@ -205,6 +205,18 @@ def test_related_lists_neighbours_with_their_links(cli: Cli, world: Path) -> Non
     assert {"node", "edge"} == set(pairs[0])
 
 
+def test_related_as_of_a_chapter_names_nothing_that_is_told_later(cli: Cli, world: Path) -> None:
+    def titles(*options: object) -> set[str]:
+        pairs = json.loads(cli("related", "Odo Farrant", "--limit", 100, "--json", *options).out)
+        return {pair["node"]["title"] for pair in pairs}
+
+    assert "Odo Farrant's Secret" in titles()
+    assert "Odo Farrant's Secret" not in titles("--as-of", 2)
+    assert titles("--as-of", 2)
+    refused = cli("related", "Odo Farrant's Secret", "--as-of", 2)
+    assert refused.code != 0
+
+
 def test_status_counts_what_there_is(cli: Cli, world: Path) -> None:
     told = json.loads(cli("status", "--json").out)
     assert told["nodes"] == sum(told["by_kind"].values()) == sum(told["by_source"].values())

@@ -444,3 +444,11 @@ def test_the_file_of_sessions_of_an_older_weft_is_brought_up_to_date(folder: Pat
     experience = started_here(folder, "Make the login pass")
     succeeded(folder, "pytest", "5 passed in 0.1s")
     assert within(folder, lambda weft: find_experience(weft.workshop(), experience.id)).status == "confirmed"
+
+
+def test_a_prompt_in_a_vault_gets_the_page_of_notes(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.index(Path(__file__).parents[2] / "examples" / "vault", source="v")
+    text = send(tmp_path, "UserPromptSubmit", prompt="Who is the owner of the cargo bike project?").text
+    assert "### Cargo bike (PROJECT) #project/build #wheel" in text
+    assert "- **Owner**: Ada Brandt" in text

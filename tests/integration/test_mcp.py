@@ -344,6 +344,18 @@ def test_nodes_are_resources_that_can_be_listed_and_read(weft: Any, cli: Cli) ->
     assert by_title.contents[0].text + "\n" == cli("show", "Tamsin Roke").out
 
 
+def test_a_resource_as_of_a_chapter_is_unknown_before_it_is_told(weft: Any) -> None:
+    place = "weft://node/novel%3ACharacters%2FOdo%20Farrant%27s%20Secret.md"
+
+    async def work(client: Any) -> str:
+        told = (await client.read_resource(f"{place}?as_of=5")).contents[0].text
+        with pytest.raises(MCPError):
+            await client.read_resource(f"{place}?as_of=2")
+        return str(told)
+
+    assert within(weft, work).startswith("Odo Farrant's Secret")
+
+
 def test_the_list_of_resources_goes_on_at_its_cursor_and_ends(large: Path) -> None:
     async def work(client: Any) -> list[str]:
         found, cursor = [], None

@@ -159,14 +159,29 @@ def join_overloads(candidates: tuple[Candidate, ...]) -> tuple[tuple[Candidate, 
     return tuple([joined.get(id(each), each) for each in candidates if id(each) not in left]), others
 
 
-def find_lines_of_others(entries: Sequence[Entry], repeated: Mapping[int, str]) -> dict[int, str]:
-    """Return the entries that are a line of another one, as tasks of a note are, unless asked for by name."""
-    present = {entry.candidate.node.ref for index, entry in enumerate(entries) if index not in repeated}
-    lines = (
-        (index, entry.candidate, entry.candidate.node.fields.get(LINE_OF)) for index, entry in enumerate(entries)
-    )
-    return {
-        index: f"a line of {text}"
-        for index, candidate, text in lines
-        if text and (candidate.node.tenant, text) in present and "start" not in candidate.parts
-    }
+def find_said_elsewhere(entries: Sequence[Entry], repeated: Mapping[int, str]) -> dict[int, str]:
+    """Return the entries that another one says: a task in the text of its note, the mere name of another node."""
+    kept = [entry.candidate.node for index, entry in enumerate(entries) if index not in repeated]
+    present = {node.ref for node in kept}
+    named: dict[tuple[str, str], Node] = {}
+    # Of nodes of one name the one that says most is kept, and then the best.
+    for node in sorted(kept, key=lambda node: (_is_mere_name(node), not node.tags)):
+        named.setdefault((node.tenant, node.title), node)
+    said: dict[int, str] = {}
+    for index, entry in enumerate(entries):
+        node = entry.candidate.node
+        text = node.fields.get(LINE_OF)
+        # What was asked for by name stays.
+        if text and (node.tenant, text) in present and "start" not in entry.candidate.parts:
+            said[index] = f"a line of {text}"
+        elif (other := named.get((node.tenant, node.title), node)).ref != node.ref and _is_mere_name(node):
+            said[index] = f"only the name of {other.key}"
+    return said
+
+
+def _is_mere_name(node: Node) -> bool:
+    """Return whether a node has nothing but a title, as the notes have that are values of fields."""
+    if node.text or node.summary or not node.title:
+        return False
+    # Fields of the source's own are not printed, but children are.
+    return all(name.startswith("_") and (name != "_children" or not value) for name, value in node.fields.items())

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from weft.history import is_received
 from weft.model import Candidate, Json, NodeRef, Step
-from weft.pipeline.dedupe import Entry, dedupe, find_lines_of_others, join_overloads
+from weft.pipeline.dedupe import Entry, dedupe, find_said_elsewhere, join_overloads
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Reading, Scale
 from weft.pipeline.retrieve import Gathered, add_relevance, split_into_passages
@@ -267,7 +267,7 @@ def drop_repeats(
             own = [index for index, entry in enumerate(entries) if entry.section == section.name]
             repeated_here = dedupe([entries[index] for index in own], section.dedupe)
             repeated |= {own[position]: why for position, why in repeated_here.items()}
-    repeated = {**repeated, **find_lines_of_others(entries, repeated)}
+    repeated = {**repeated, **find_said_elsewhere(entries, repeated)}
     # By identity: where sections stand alone, equal candidates may stand in several.
     dropped = {id(entries[index].candidate) for index in repeated}
     kept = {

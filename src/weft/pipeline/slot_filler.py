@@ -1,6 +1,8 @@
 """Fill one slot: give each candidate the best level of detail that its allowance pays for, at its printed cost."""
 
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct, field
@@ -17,6 +19,14 @@ MIN_ITEM_TOKENS: Final = 9
 """No item costs less than this, however short its name."""
 _SHORT_TEXT_TOKENS: Final = 800
 """A text of so few tokens is not cut for the sake of others: on a small page it may take more than its share."""
+_MIN_LISTED_LINKS: Final = 100
+"""Links that make a list of links long: as many notes are not all printed on a page."""
+_LINK_LIST_SHARE: Final = 0.15
+"""The share of a section that a long list of links may take; the notes that it leads to say more than names."""
+_LISTED_LINK: Final = re.compile(
+    r"^[ \t]*[-*+][ \t]+!?(?:\[\[[^\]\n]+\]\]|\[[^\]\n]*\]\([^)\n]*\))[^\n]{0,20}$", re.M
+)
+_CACHED_TEXTS: Final = 1024
 _MIN_FRAMED_EXCERPT_TOKENS: Final = MIN_ITEM_TOKENS + MIN_EXCERPT_TOKENS
 _EXCERPT_ATTEMPTS: Final = 3
 """Attempts at an excerpt, each shorter by what the last one was too long; each costs printing it."""
@@ -55,6 +65,16 @@ def _item_limits(slot: Slot, share_tokens: float) -> tuple[float, float]:
     whole = max(cap, _SHORT_TEXT_TOKENS) if slot.relax else cap
     limit = UNLIMITED if slot.max_item_tokens is None else slot.max_item_tokens
     return min(cap, limit), min(whole, limit)
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _is_link_list(text: str) -> bool:
+    """Return whether a text is mostly a long list of links, as the note has that leads to all others."""
+    # Counted first, because nearly every text has too few.
+    if text.count("[[") + text.count("](") < _MIN_LISTED_LINKS:
+        return False
+    links = len(_LISTED_LINK.findall(text))
+    return links >= _MIN_LISTED_LINKS and 2 * links > text.count("\n")
 
 
 class SlotFiller(Struct):
@@ -115,7 +135,7 @@ class SlotFiller(Struct):
                 return
         elif self.offered[index] >= self.limits[relaxed][0] or self._is_complete(current):
             return
-        allowance = self._allow(tokens, current.tokens if current else 0, relaxed=relaxed)
+        allowance = self._allow(tokens, current.tokens if current else 0, relaxed=relaxed, index=index)
         if allowance.item <= self.offered[index] if current else not self._may_fit(index, allowance.item):
             return
         # Noted before the attempt, so that one that fails is not made again with as few tokens.
@@ -163,7 +183,7 @@ class SlotFiller(Struct):
             return None
         return page.printed_in.get(ref)
 
-    def _allow(self, tokens: float, held: int, *, relaxed: bool) -> Allowance:
+    def _allow(self, tokens: float, held: int, *, relaxed: bool, index: int | None = None) -> Allowance:
         # An item that grows gives its tokens back before it takes more.
         available = min(tokens, self.page.remaining) + held
         if not self.item_count:
@@ -171,6 +191,8 @@ class SlotFiller(Struct):
             printed = self.page.printed_headings
             available -= sum([cost for name, cost in self.slot.headings if name not in printed])
         limit, whole_limit = self.limits[relaxed]
+        if limit != UNLIMITED and index is not None and _is_link_list(self.slot.candidates[index].node.text):
+            limit = whole_limit = max(min(limit, self.share_tokens * _LINK_LIST_SHARE), _MIN_FRAMED_EXCERPT_TOKENS)
         return Allowance(available, min(available, limit), min(available, whole_limit), limit)
 
     def _find_best(self, index: int, allowance: Allowance, current: Item | None) -> Item | None:

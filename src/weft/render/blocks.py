@@ -30,6 +30,7 @@ from weft.render.node_values import (
 )
 from weft.text import is_code, is_inside_sentence
 
+_WORD: Final = re.compile(r"[^\W_]+")
 _NOT_IN_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
 # Fields that have blocks of their own, so the `fields` block leaves them out unless it names them.
 _FIELDS_WITH_OWN_BLOCK: Final = frozenset({"relationships", "images", "signature"})
@@ -238,15 +239,17 @@ def _summary(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 
 def _text_repeats_summary(item: Item, style: ItemStyle) -> bool:
-    """Tell whether the text, printed whole by another block, contains the summary, as code does its docstring."""
+    """Tell whether what another block prints of the text contains the summary, as code does its docstring."""
     node = item.candidate.node
-    if item.detail is not Detail.WHOLE or not node.summary:
+    if item.detail not in (Detail.WHOLE, Detail.EXCERPT) or not node.summary:
         return False
     # A block with a limit may cut off the very place where the summary stands.
     if not any(block.block in ("text", "code") and not (block.fields or block.limit) for block in style.blocks):
         return False
-    # Compared without line breaks and indentation, in which a docstring and its summary differ.
-    return " ".join(node.summary.split()) in " ".join(node.text.split())
+    shown = [node.text] if item.detail is Detail.WHOLE else [node.text[start:end] for start, end in item.spans]
+    # Compared by words: a summary has neither the marks nor the line breaks of the text.
+    summary = " ".join(_WORD.findall(node.summary))
+    return any(f" {summary} " in f" {' '.join(_WORD.findall(text))} " for text in shown)
 
 
 def _text(item: Item, block: Block, style: ItemStyle) -> Piece | None:

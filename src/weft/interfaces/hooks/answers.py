@@ -260,9 +260,12 @@ def _answer_prompt(call: HookCall, spent: int) -> tuple[str, int]:
     `spent` are the tokens of its budget that are needed for something else.
     """
     settings = call.settings
-    profile = call.weft.profile(settings.profile or GENERAL)
+    with call.weft.reading(View(call.tenants)) as reading:
+        profile = call.weft.reader.choose_profile(settings.profile or "", None, reading.snapshot)
     # The prompt stands right above the page, so a title that repeats it would be wasted.
     strict = max(profile.floor, _PROMPT_FLOOR)
+    # A page for a prompt is short in any case: one of mere names would say nothing about it.
+    profile = replace(profile, summary_only_below=0)
     untitled = replace(profile, floor=strict, noise=_PROMPT_NOISE, frame=replace(profile.frame, title=""))
     # Read before the page is made, which adds its own items.
     before: Mapping[NodeRef, object] = {}

@@ -1,11 +1,13 @@
 """The forms that Obsidian, its plugins and Logseq give to notes, over the vault in examples/ and small ones."""
 
+import json
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from weft import Weft
 from weft.indexing.not_read import explain
@@ -183,6 +185,21 @@ def test_a_link_to_a_note_that_does_not_exist_yet_is_kept_as_a_name(weft: Weft) 
 @pytest.mark.parametrize("name", ["The long one", "Ada", "Start page", "Home", "Spoke House"])
 def test_a_note_is_found_by_its_title_its_aliases_and_its_file_name(weft: Weft, name: str) -> None:
     assert len(weft.show(name)) == 1
+
+
+@pytest.mark.parametrize("link", ["[[Cargo bike]]", "[[Projects/Cargo bike#^spokes|it]]", "[[The long one]]"])
+def test_a_link_copied_out_of_a_note_asks_for_the_note_that_it_means(weft: Weft, link: str) -> None:
+    assert weft.context(link).sources[0].key == "v:Projects/Cargo bike.md"
+
+
+def test_json_pages_of_a_vault_are_data_as_the_schema_describes(weft: Weft) -> None:
+    schema = json.loads((VAULT.parents[1] / "docs" / "page.schema.json").read_bytes())
+    for words in ("Cargo bike", "Spring plan", "Paint the new sign", "Which hubs suit the cargo bike?"):
+        page = json.loads(weft.context(words, format="json").text)
+        assert [each.message for each in Draft202012Validator(schema).iter_errors(page)] == []
+    page = json.loads(weft.context("Paint the new sign", format="json").text)
+    (task,) = [each for each in page["sections"][0]["nodes"] if each["type"] == "task"]
+    assert task["fields"]["due"] == "2026-04-09"
 
 
 def test_the_name_of_a_file_that_is_also_a_word_does_not_link_every_text_that_uses_it(tmp_path: Path) -> None:
