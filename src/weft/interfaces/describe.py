@@ -4,6 +4,7 @@ The command line and the MCP server use the same functions, so that both print t
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,8 @@ _SEARCH_TITLE_WIDTH: Final = 50
 _LEDGER_TITLE_WIDTH: Final = 40
 _LINE_TITLE_WIDTH: Final = 60
 """Characters of a title in a search, in a ledger (whose rows have most columns), and in a line without columns."""
+_MAX_COUNTED_FILES: Final = 8
+"""Files whose hits are counted where not all hits are printed."""
 _HIT_WIDTH: Final = 120
 """Characters of a line that holds an exact text; minified lines would fill a screen."""
 _HASH_LENGTH: Final = 10
@@ -99,16 +102,34 @@ def exact_lines(written: str, hits: "Sequence[ExactHit]", limit: int) -> list[st
         f"{len(hits):,} {'line' if len(hits) == 1 else 'lines'} in {files:,} {'file' if files == 1 else 'files'}"
     )
     heading = f"{one_line(written, _LINE_TITLE_WIDTH)!r}: {counted}{more}"
-    return [heading, *map(_hit_line, hits[:limit])]
+    shown = [line for hit in hits[:limit] for line in (_hit_line(hit), *_around_lines(hit))]
+    return [heading, *shown, *_count_rest(hits[limit:])]
+
+
+def _count_rest(hits: "Sequence[ExactHit]") -> list[str]:
+    """Return how many of the hits that are not shown stand in which files, those with the most first."""
+    counts = Counter(hit.node.origin.file or hit.node.key for hit in hits)
+    listed = [f"{one_line(file)} {count}" for file, count in counts.most_common(_MAX_COUNTED_FILES)]
+    more = [f"{len(counts) - len(listed)} more files"] if len(counts) > len(listed) else []
+    return [f"[… {', '.join([*listed, *more])}]"] if listed else []
+
+
+def _around_lines(hit: "ExactHit") -> list[str]:
+    """Return the lines around a hit with their numbers, the hit itself marked."""
+    return [
+        f"  {number}{'>' if number == hit.line else ':'} {printable(text)[:_HIT_WIDTH]}".rstrip()
+        for number, text in hit.around
+    ]
 
 
 def _hit_line(hit: "ExactHit") -> str:
     """Return a line with its place, which can be shown, and the definition around it, which is looked up next."""
-    node, text = hit.node, one_line(hit.text, _HIT_WIDTH)
+    # Where the lines around it are printed, it stands among these.
+    node, text = hit.node, "" if hit.around else one_line(hit.text, _HIT_WIDTH)
     if not node.origin.file:
         return f"{_place(node)}: {text}"
     around = f"[{one_line(node.title, _LINE_TITLE_WIDTH)}] " if node.kind in DEFINITION_KINDS else ""
-    return f"{node.origin.file}:{hit.line}: {around}{text}"
+    return f"{node.origin.file}:{hit.line}: {around}{text}".rstrip()
 
 
 def ledger_rows(entries: Sequence[LedgerEntry]) -> list[tuple[object, ...]]:

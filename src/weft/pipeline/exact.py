@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Final
 
 from msgspec import Struct
@@ -21,11 +22,15 @@ _DELIMITED: Final = re.compile(r"/(.+)/(i?)", re.DOTALL)
 
 
 class ExactHit(Struct, frozen=True):
-    """One line that matches: its node, its number in the file (or in the node's text), and its words."""
+    """One line that matches: its node, its number in the file (or in the node's text), and its words.
+
+    `around` are the lines of the node's text around it, each with its number.
+    """
 
     node: Node
     line: int
     text: str
+    around: tuple[tuple[int, str], ...] = ()
 
 
 def read_pattern(written: str) -> re.Pattern[str]:
@@ -42,12 +47,19 @@ def read_pattern(written: str) -> re.Pattern[str]:
         ) from error
 
 
-def find_exact(written: str, filter: Filter, reading: Reading) -> tuple[ExactHit, ...]:
-    """Return every line with a match: of code, of documents, of tests and examples, each by file and line."""
+def find_exact(
+    written: str, filter: Filter, reading: Reading, path: str = "", around: int = 0
+) -> tuple[ExactHit, ...]:
+    """Return every line with a match: of code, of documents, of tests and examples, each by file and line.
+
+    A `path` is a folder, a file or a pattern such as `src/*.py`; with `around`, hits hold so many lines more.
+    """
     pattern = read_pattern(written)
     hits: dict[tuple[str, str, int], ExactHit] = {}
     for node in _nodes(filter, reading):
-        for hit in _hits_in(node, pattern):
+        if path and not _is_under(node.origin.file or "", path):
+            continue
+        for hit in _hits_in(node, pattern, around):
             origin = node.origin
             place = (origin.source, origin.file or node.key, hit.line)
             # A file, a class and a method may hold the same line: the innermost says most about it.
@@ -55,6 +67,12 @@ def find_exact(written: str, filter: Filter, reading: Reading) -> tuple[ExactHit
             if known is None or _innermost_order(node) > _innermost_order(known.node):
                 hits[place] = hit
     return tuple(sorted(hits.values(), key=_order))
+
+
+def _is_under(file: str, path: str) -> bool:
+    """Return whether a file is a path, stands below it, or matches it as a pattern."""
+    path = path.removeprefix("./").rstrip("/")
+    return file == path or file.startswith(f"{path}/") or PurePosixPath(file).match(path)
 
 
 def _innermost_order(node: Node) -> tuple[bool, int, str]:
@@ -81,7 +99,7 @@ def _nodes(filter: Filter, reading: Reading) -> Iterator[Node]:
         yield from (row.node for row in snapshot.nodes(ids[start : start + _NODES_PER_READ]).values())
 
 
-def _hits_in(node: Node, pattern: re.Pattern[str]) -> Iterator[ExactHit]:
+def _hits_in(node: Node, pattern: re.Pattern[str], around: int) -> Iterator[ExactHit]:
     first = node.origin.first_line if node.origin.file and node.origin.first_line is not None else 1
     last_start = -1
     for match in pattern.finditer(node.text):
@@ -91,6 +109,13 @@ def _hits_in(node: Node, pattern: re.Pattern[str]) -> Iterator[ExactHit]:
             continue
         last_start = start
         end = node.text.find("\n", match.start())
-        yield ExactHit(
-            node, first + node.text.count("\n", 0, start), node.text[start : end if end >= 0 else None].strip()
-        )
+        line = node.text.count("\n", 0, start)
+        words = node.text[start : end if end >= 0 else None].strip()
+        yield ExactHit(node, first + line, words, tuple(_lines_around(node.text, line, around, first)))
+
+
+def _lines_around(text: str, index: int, around: int, first: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines before and behind a line, and itself, with their numbers; none where none are asked for."""
+    lines = text.split("\n") if around else []
+    for number in range(max(index - around, 0), min(index + around + 1, len(lines))):
+        yield first + number, lines[number].rstrip()

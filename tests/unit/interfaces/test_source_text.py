@@ -241,3 +241,37 @@ def test_definitions_of_one_name_are_printed_together_only_as_far_as_they_are_sh
     assert len(shown) == 1
     assert others.startswith("[… also: ")
     assert others.count("boxes.py:") == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "files"),
+    [
+        ("scales.py", {"scales.py"}),
+        ("pigeonhole", {"pigeonhole/queue.py", "pigeonhole/retry.py"}),
+        ("./pigeonhole/", {"pigeonhole/queue.py", "pigeonhole/retry.py"}),
+        ("*.md", set()),
+        ("nowhere", set()),
+    ],
+)
+def test_an_exact_search_can_be_kept_to_a_path(weft: Weft, path: str, files: set[str]) -> None:
+    with weft.reading(VIEW) as reading:
+        hits = find_exact("/^ *def /", Filter(), reading, path)
+    assert {hit.node.origin.file for hit in hits} == files
+
+
+def test_an_exact_search_prints_the_lines_around_each_with_their_numbers(weft: Weft) -> None:
+    with weft.reading(VIEW) as reading:
+        lines = exact_lines("parcel.grams", find_exact("parcel.grams", Filter(), reading, "scales.py", 1), 50)
+    assert lines == [
+        "'parcel.grams': 1 line in 1 file",
+        "scales.py:9: [Scales.weigh]",
+        '  8:         """Return the weight."""',
+        "  9>         return parcel.grams + 1",
+    ]
+
+
+def test_hits_beyond_the_limit_are_counted_by_file(weft: Weft) -> None:
+    with weft.reading(VIEW) as reading:
+        lines = exact_lines("total", find_exact("total", Filter(), reading, "long.py"), 40)
+    assert lines[0] == "'total': 100 lines in 1 file, 40 shown (raise limit)"
+    assert lines[-1] == "[… long.py 60]"

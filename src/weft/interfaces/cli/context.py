@@ -83,7 +83,7 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
             raise InvalidInput("The question is empty. Say what to look for, as in `weft search refunds`.")
         options = {name: values[name] for name in ("limit", "match", "floor") if values[name] is not None}
         if values["exact"]:
-            _search_exactly(question, view, wanted, values["limit"] or _EXACT_LIMIT, store, as_json)
+            _search_exactly(question, view, wanted, values, store, as_json)
             return
         with config.open_weft(store, embedder=embedder) as weft, show_progress("searching"):
             notes = check_filter(weft, wanted, view.tenants)
@@ -110,15 +110,16 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
 
 
 def _search_exactly(
-    written: str, view: View, wanted: Filter, limit: int, store: str | None, as_json: bool
+    written: str, view: View, wanted: Filter, values: Mapping[str, Any], store: str | None, as_json: bool
 ) -> None:
     """Print every line that holds a text, and how many there are."""
+    limit, path, around = values["limit"] or _EXACT_LIMIT, values["path"] or "", values["around"] or 0
     from weft.pipeline.exact import find_exact
 
     with config.open_weft(store, embedder="none") as weft, show_progress("searching"):
         notes = check_filter(weft, wanted, view.tenants)
         with weft.reading(view) as reading:
-            hits, notes = find_exact(written, wanted, reading), (*notes, *reading.notes)
+            hits, notes = find_exact(written, wanted, reading, path, around), (*notes, *reading.notes)
         finish_reading(weft)
     if as_json:
         listed = [

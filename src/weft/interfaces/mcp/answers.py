@@ -36,7 +36,7 @@ NODE_ADDRESS: Final = "weft://node/"
 """The beginning of a node's address as a resource."""
 _FETCH_TOKENS: Final = 8_000
 """The length of a page of `fetch` by default: most nodes whole, and a fraction of a model's window."""
-WHATS: Final = ("text", "facts", "links", "log")
+WHATS: Final = ("text", "outline", "facts", "links", "log")
 """The parts of a node that `fetch` returns: its text, all its facts, its links, or the commits that touched it."""
 _LISTED_LINKS: Final = 30
 _EXACT_LINES: Final = 50
@@ -130,7 +130,8 @@ def search(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     view = View(tenants, arguments.get("as_of"), arguments.get("consistency", ""))
     if arguments.get("exact"):
         with weft.reading(view) as reading:
-            hits = find_exact(question, wanted, reading)
+            path, around = arguments.get("path", ""), arguments.get("around", 0)
+            hits = find_exact(question, wanted, reading, path, around)
         lines = exact_lines(question, hits, arguments.get("limit", _EXACT_LINES))
         return Answer((cut("\n".join(lines), served.settings.max_text_tokens),), {"results": len(hits)})
     found = weft.search(
@@ -184,7 +185,7 @@ def _fetched_texts(weft: "Weft", name: str, view: View, arguments: Mapping[str, 
         lines = log_lines(weft, name, view, limit)
         return ["\n".join(lines)] if lines else []
     if what != "links" and not arguments.get("types") and not arguments.get("direction"):
-        return texts_of(weft, name, view, whole=what == "facts")
+        return texts_of(weft, name, view, whole=what == "facts", outline=what == "outline")
     keys = {node.key for node in weft.show(name, tenants=view.tenants)}
     if not keys:
         return []
