@@ -133,7 +133,7 @@ def _write_report(report: "Report", location: str) -> None:
     )
     output.write(
         f"{output.count_noun(report.written, 'node')} written, {report.unchanged:,} unchanged, "
-        f"{report.removed:,} removed, {output.count_noun(report.links, 'mention')} linked."
+        f"{report.removed:,} removed, {output.count_noun(report.links, 'link')} drawn."
     )
     if report.kinds:
         kinds = sorted(report.kinds.items(), key=lambda item: (-item[1], item[0]))
