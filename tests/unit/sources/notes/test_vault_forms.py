@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from jsonschema import Draft202012Validator
 from weft import Weft
 from weft.indexing.not_read import explain
 from weft.model import Filter, Node
-from weft.ports import Unit
+from weft.ports import Changes, Unit
 from weft.sources import open_source
 from weft.sources.notes.tasks import find_tasks
 from worlds import own_fields
@@ -396,6 +397,17 @@ def test_a_note_that_comes_or_goes_has_only_those_read_again_that_link_to_it(tmp
         assert [node.key for node, _ in opened.related("v:Waiting.md", types="links")] == ["v:deep/Later.md"]
         (folder / "deep/Later.md").unlink()
         assert read_again(opened, folder) == 1
+
+
+def test_notes_that_an_older_reader_stored_are_read_again(tmp_path: Path) -> None:
+    folder = write(tmp_path / "v", **{"A.md": "#x\n- [ ] Sow", "B.md": "words"})
+    with Weft.open(tmp_path / "store", embedder=None) as opened:
+        read_again(opened, folder)
+        stamps = opened.store.units("default", "v")
+        older = [("default", "v", name, re.sub(r"^(\d+-\d+)-2", r"\1", stamps[name])) for name in ("A.md", "B.md")]
+        opened.store.write(Changes(units=tuple(older)))
+        assert read_again(opened, folder) == 2
+        assert read_again(opened, folder) == 0
 
 
 def test_a_picture_that_comes_has_only_notes_with_pictures_read_again(tmp_path: Path) -> None:
