@@ -51,6 +51,8 @@ class Use(Struct, frozen=True):
     row: NodeRow
     spans: tuple[Span, ...]
     is_call: bool
+    is_linked: bool = False
+    """Whether the resolver has found it, and not only its text."""
 
     @property
     def is_test(self) -> bool:
@@ -70,7 +72,8 @@ def find_definitions(name: str, reading: Reading) -> list[NodeRow]:
     found = [row for row in rows if last_part(row.node.title) == parts[-1]]
     # Somebody may write a name in small letters; what is spelt the same comes first.
     found = found or [row for row in rows if last_part(row.node.title).lower() == parts[-1].lower()]
-    owned = [row for row in found if len(parts) > 1 and row.node.title.endswith(".".join(parts[-2:]))]
+    owner = "." + ".".join(parts[-2:])
+    owned = [row for row in found if len(parts) > 1 and f".{row.node.title}".endswith(owner)]
     return sorted(owned or found, key=_definition_order)[:_MAX_SAME_NAME]
 
 
@@ -106,17 +109,25 @@ def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types
     rows = {row.node.id: row for row in _rows_with_word(last_part(name), CODE_KINDS, _MAX_USES, reading)}
     rows |= reading.snapshot.nodes(sorted(lines.keys() - rows.keys()))
     word = re.escape(last_part(name))
-    call = re.compile(rf"(?<!\w){word}\s*\(|@(?:\w+\.)*{word}\b")
+    # An inner function of the same name is no call.
+    call = re.compile(rf"(?<!\w)(?<!def )(?<!func )(?<!function )(?<!fn ){word}\s*\(|@(?:\w+\.)*{word}\b")
     # Properties are read without a call, and functions passed on.
     attribute = re.compile(rf"(?<=[\w)\]])\.{word}\b")
     uses = []
     for node_id, row in rows.items():
-        if node_id in own:
+        # The docstring of a class shows how its methods are called.
+        is_around = any(each.node.key.startswith(row.node.key) for each in definitions)
+        if node_id in own or (is_around and node_id not in lines):
             continue
         calls = tuple(match.span() for match in call.finditer(row.node.text))
+        if node_id not in lines:
+            # Examples in the documentation of a function call nothing.
+            documented = [match.span() for match in _DOCSTRING.finditer(row.node.text)]
+            calls = tuple(span for span in calls if not any(a <= span[0] < b for a, b in documented))
         spans = calls or tuple(match.span() for match in attribute.finditer(row.node.text))
         if spans or node_id in lines:
-            uses.append(Use(row, spans or tuple(_line_spans(row.node, lines[node_id])), bool(calls)))
+            place = spans or tuple(_line_spans(row.node, lines[node_id]))
+            uses.append(Use(row, place, bool(calls), node_id in lines))
     return sorted(uses, key=_use_order)
 
 
@@ -161,6 +172,12 @@ def window_around(text: str, spans: Sequence[Span]) -> Span | None:
     first = text.count("\n", 0, ordered[0][0])
     last = max(text.count("\n", 0, span[1]) for span in ordered)
     return span_of_lines(text, first - _MARGIN_LINES, min(last, first + _MAX_CALL_LINES) + _MARGIN_LINES)
+
+
+def first_line_of(text: str, spans: Sequence[Span]) -> Span:
+    """Return the line in which the first of the spans begins."""
+    line = text.count("\n", 0, min(spans)[0])
+    return span_of_lines(text, line, line)
 
 
 def span_of_lines(text: str, first: int, last: int) -> Span:

@@ -87,6 +87,11 @@ _CALLED_WORD: Final = re.compile(
     r"\b(?:calls?|uses?|invokes?|(?:callers?|usages?|users?|uses) of|references? to|function|method|class)\s+"
     r"(?:the\s+)?(?:function\s+|method\s+|class\s+)?([A-Za-z_]\w{2,100})"
 )
+_DEFINED_WORD: Final = re.compile(
+    r"\bwhere(?:'s| is| are| was)\s+(?:the\s+)?(?:function\s+|method\s+|class\s+)?([A-Za-z_]\w{2,100})\s+"
+    r"(?:defined|implemented|declared)\b",
+    re.IGNORECASE,
+)
 _FILE_ENDING: Final = re.compile(
     r"\.(?:py|md|rst|txt|go|js|ts|tsx|rs|java|toml|json|ya?ml|cfg|ini|c|h|cpp|rb|html|com|org|io)\Z"
 )
@@ -167,6 +172,9 @@ def read_shapes(question: str) -> Shapes:
     if Shape.CALLERS in named and not names:
         # "who calls dispatch?" names a function by a plain word.
         names = tuple(dict.fromkeys(match[1] for match in _CALLED_WORD.finditer(prose)))[:_MAX_NAMES]
+    elif Shape.DEFINITION in named and not names:
+        # The same for "where is loads defined?".
+        names = tuple(dict.fromkeys(match[1] for match in _DEFINED_WORD.finditer(prose)))[:_MAX_NAMES]
     if names:
         asked |= named
     quotations = (*_error_messages(log), *_quotations(prose))
