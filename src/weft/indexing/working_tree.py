@@ -243,8 +243,9 @@ def compare(record: TreeRecord, root: Path) -> TreeChanges:
     # Loaded here: the package of sources takes long to import, and names seldom change.
     from weft.sources.walk_files import walk
 
-    now = walk(root).tree
-    return _changes(record, root, now, frozenset(record.tree.unread))
+    found = walk(root)
+    # Of more files than can be walked over, those that were read are compared; new ones are told by `weft index`.
+    return _changes(record, root, now if found.is_cut else found.tree, frozenset(record.tree.unread))
 
 
 def _stat_files(root: Path, before: dict[str, FileStamp], unread: Collection[str] = ()) -> dict[str, FileStamp]:
