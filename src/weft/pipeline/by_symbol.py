@@ -43,6 +43,7 @@ _MIN_FLOW_WEIGHT: Final = 0.5
 """Calls that a resolver only guessed weigh less, and lead astray when they are followed."""
 _LINE_EVIDENCE: Final = re.compile(r"line (\d+)")
 _DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
+_REMARK: Final = re.compile(rf"{_DOCSTRING.pattern}|(?:#|//)[^\n]*", re.DOTALL)
 
 
 class Use(Struct, frozen=True):
@@ -69,6 +70,12 @@ def find_definitions(name: str, reading: Reading) -> list[NodeRow]:
     """Return the definitions with this name, those outside of tests first, long code before thin wrappers."""
     parts = re.split(r"::|->|\.", name)
     rows = _rows_with_word(parts[-1], DEFINITION_KINDS, _MAX_PROPOSED, reading)
+    # A name such as `repr` stands in more passages than are looked at; as a title it is looked up.
+    known = {row.node.id for row in rows}
+    titled = {
+        number for numbers in reading.snapshot.find([".".join(parts)]).values() for number in numbers
+    } - known
+    rows += [row for row in reading.snapshot.nodes(sorted(titled)).values() if row.node.kind in DEFINITION_KINDS]
     found = [row for row in rows if last_part(row.node.title) == parts[-1]]
     # Somebody may write a name in small letters; what is spelt the same comes first.
     found = found or [row for row in rows if last_part(row.node.title).lower() == parts[-1].lower()]
@@ -121,9 +128,9 @@ def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types
             continue
         calls = tuple(match.span() for match in call.finditer(row.node.text))
         if node_id not in lines:
-            # Examples in the documentation of a function call nothing.
-            documented = [match.span() for match in _DOCSTRING.finditer(row.node.text)]
-            calls = tuple(span for span in calls if not any(a <= span[0] < b for a, b in documented))
+            # Examples in documentation and remarks call nothing.
+            remarks = [match.span() for match in _REMARK.finditer(row.node.text)] if calls else []
+            calls = tuple(span for span in calls if not any(a <= span[0] < b for a, b in remarks))
         spans = calls or tuple(match.span() for match in attribute.finditer(row.node.text))
         if spans or node_id in lines:
             place = spans or tuple(_line_spans(row.node, lines[node_id]))

@@ -115,8 +115,8 @@ _LISTS: Final = frozenset({Shape.CALLERS, Shape.RECENT, Shape.COMMIT, Shape.PLAC
 """Shapes that ask for certain nodes, all of them, which a look-up finds and no search can complete.
 A traceback of so few words is a place."""
 _LISTED: Final = (*sorted(_LISTS), Shape.DEFINITION)
-_BESIDE_LISTS: Final = frozenset({Shape.HISTORY, Shape.RELEASES, Shape.DEFINITION})
-"""Shapes whose wordings come along with those: what changed recently is a question about history."""
+_BESIDE_LISTS: Final = frozenset({Shape.HISTORY, Shape.RELEASES, Shape.DEFINITION, Shape.FILE})
+"""Shapes that come along with those: what changed is about history, and `Shelf.fetch` is spelt as a file."""
 _MAX_LIST_WORDS: Final = 14
 """A longer question asks for more than a list: why, how, or what to do about it."""
 COMMIT: Final = "commit"
