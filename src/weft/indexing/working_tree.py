@@ -6,7 +6,8 @@ branch and commit a folder has checked out is read from git's own files.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -231,9 +232,9 @@ def compare(record: TreeRecord, root: Path) -> TreeChanges:
     if not root.exists():
         return TreeChanges(is_missing=True, tree=record.tree)
     if root.is_file():
-        now = Tree(files=_stat_files(root.parent, [root.name]))
+        now = Tree(files=_stat_files(root.parent, {root.name: MISSING}))
         return _changes(record, root, now, frozenset())
-    now = Tree(_stat_files(root, record.tree.files), unread=record.tree.unread)
+    now = Tree(_stat_files(root, record.tree.files, record.tree.unread), unread=record.tree.unread)
     now.folders = {name: _stat_folder(f"{root}/{name}", stamp) for name, stamp in record.tree.folders.items()}
     now.rules = _stat_files(root, record.tree.rules)
     has_other_names = any(now.folders[name][1] != stamp[1] for name, stamp in record.tree.folders.items())
@@ -242,21 +243,44 @@ def compare(record: TreeRecord, root: Path) -> TreeChanges:
     # Loaded here: the package of sources takes long to import, and names seldom change.
     from weft.sources.walk_files import walk
 
-    now = walk(root).tree
-    return _changes(record, root, now, frozenset(record.tree.unread))
+    found = walk(root)
+    # Of more files than can be walked over, those that were read are compared; new ones are told by `weft index`.
+    return _changes(record, root, now if found.is_cut else found.tree, frozenset(record.tree.unread))
 
 
-def _stat_files(root: Path, names: Iterable[str]) -> dict[str, FileStamp]:
-    """Return the stamps of files below the root as they are now."""
-    stamps: dict[str, FileStamp] = {}
-    for name in names:
-        try:
-            status = os.stat(f"{root}/{name}")  # noqa: PTH116  (a Path for each of thousands of files takes longer)
-        except (OSError, ValueError):
-            stamps[name] = MISSING
-        else:
-            stamps[name] = status.st_mtime_ns, status.st_size
-    return stamps
+def _stat_files(root: Path, before: dict[str, FileStamp], unread: Collection[str] = ()) -> dict[str, FileStamp]:
+    """Return the stamps of files below the root as they are now; `unread` ones, which no item shows, as before."""
+    changed: dict[str, FileStamp] = {}
+    passed_over = frozenset(unread)
+    # This runs before every answer. Below an open folder the system looks up fewer parts of each path, and most
+    # files are as they were, so that only the others get a new stamp.
+    with _open_folder(root) as folder:
+        for name, stamp in before.items():
+            if name in passed_over:
+                continue
+            try:
+                status = os.stat(name, dir_fd=folder) if folder is not None else os.stat(f"{root}/{name}")  # noqa: PTH116
+            except (OSError, ValueError):
+                found = MISSING
+            else:
+                found = status.st_mtime_ns, status.st_size
+            if found != stamp:
+                changed[name] = found
+    return before | changed if changed else before
+
+
+@contextmanager
+def _open_folder(root: Path) -> Iterator[int | None]:
+    """Open a folder for looking at what is in it; None where the system cannot do that, or the folder is gone."""
+    try:
+        folder = os.open(root, os.O_RDONLY) if os.stat in os.supports_dir_fd else None
+    except OSError:
+        folder = None
+    try:
+        yield folder
+    finally:
+        if folder is not None:
+            os.close(folder)
 
 
 def _stat_folder(path: str, before: tuple[int, str]) -> tuple[int, str]:

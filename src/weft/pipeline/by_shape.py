@@ -18,7 +18,9 @@ from weft.pipeline.by_symbol import (
     find_definitions,
     find_places,
     find_uses,
+    first_line_of,
     follow_calls,
+    last_part,
     span_of_lines,
     window_around,
 )
@@ -32,7 +34,7 @@ from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
 from weft.pipeline.shapes import CODE_KINDS, COMMIT, TEST_TAG, Shapes, Span, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
-from weft.text import analyze
+from weft.text import analyze, looks_like_code
 
 _MAX_ROOTS: Final = 8
 """Functions that match a question best, of which the one with the best flow is followed."""
@@ -43,6 +45,8 @@ _MAX_RECENT: Final = 8
 _MAX_TOUCHING: Final = 4_000
 """Links of a file or a definition among which the newest commits are sought."""
 _MAX_CALLERS_OF_DEFINITION: Final = 3
+_MAX_SHOWN_CALLS: Final = 12
+"""Callers that are shown with the lines around the call; of more, each is shown by one line, so that all fit."""
 _MAX_TESTS: Final = 12
 _TURN_VALUES: Final = {Shape.ORDER: 0.45, Shape.COUNT: 0.45, Shape.SUMMARY: 0.3}
 """How much every turn is wanted where the course of conversations is asked for; the topic orders them. Where all
@@ -65,6 +69,9 @@ _ASKS_SMALLEST: Final = re.compile(r"(?i)\b(?:smallest|simplest|shortest|minimal
 _MAX_EXAMPLE_PARTS: Final = 3
 """Definitions in other files that belong to an example and are shown with it."""
 _RELATIONS: Final = ("calls", "references", "inherits", "imports")
+_CALLS: Final = ("calls", "tests")
+"""Links that are calls: of a call in test code the resolver draws that it tests what it calls."""
+_CALL_WORDS: Final = re.compile(r"(?i)\b(?:call(?:s|ed|ing|ers?|[ -]?sites?)?|invo(?:ke[sd]?|king|cations?))\b")
 
 
 class Subject(Struct, frozen=True):
@@ -248,17 +255,28 @@ def _uses_of_named(name: str, definitions: Sequence[NodeRow], subject: Subject) 
 
 def _find_callers(subject: Subject) -> Iterator[Wanted]:
     """Yield everything that uses what the question names, those in tests last, each by the lines that do."""
+    asks_calls = _CALL_WORDS.search(subject.query.text) is not None
+    types = _CALLS if asks_calls else _RELATIONS
     for name in subject.shapes.names[:2]:
         definitions = find_definitions(name, subject.reading)
-        uses = find_uses(name, definitions, subject.reading, _RELATIONS)
-        for rank, use in enumerate(uses):
+        uses = find_uses(name, definitions, subject.reading, types)
+        linked = [use for use in uses if use.is_linked]
+        # A plain word, and a name that several have, also stands where something else is called. What the resolver
+        # found is certain, and what only the text has is taken where the resolver found nothing.
+        is_doubtful = not _is_own_name(name, subject.reading)
+        listed = linked if linked and is_doubtful else uses
+        listed = [use for use in listed if use.is_linked or use.is_call or not (asks_calls and linked)]
+        show = window_around if len(listed) <= _MAX_SHOWN_CALLS else first_line_of
+        for rank, use in enumerate(listed):
             value = 0.4 if use.is_test else 1.0
-            yield Wanted(
-                use.row,
-                Shape.CALLERS,
-                max(value - 0.01 * rank, 0.1),
-                window_around(use.row.node.text, use.spans),
-            )
+            part = show(use.row.node.text, use.spans)
+            yield Wanted(use.row, Shape.CALLERS, max(value - 0.01 * rank, 0.1), part)
+
+
+def _is_own_name(name: str, reading: Reading) -> bool:
+    """Return whether a name is spelt as no word is, and only one definition has it."""
+    last = last_part(name)
+    return looks_like_code(last) and len(find_definitions(last, reading)) == 1
 
 
 def _find_tests(subject: Subject) -> Iterator[Wanted]:

@@ -43,6 +43,7 @@ _MIN_FLOW_WEIGHT: Final = 0.5
 """Calls that a resolver only guessed weigh less, and lead astray when they are followed."""
 _LINE_EVIDENCE: Final = re.compile(r"line (\d+)")
 _DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
+_REMARK: Final = re.compile(rf"{_DOCSTRING.pattern}|(?:#|//)[^\n]*", re.DOTALL)
 
 
 class Use(Struct, frozen=True):
@@ -51,6 +52,8 @@ class Use(Struct, frozen=True):
     row: NodeRow
     spans: tuple[Span, ...]
     is_call: bool
+    is_linked: bool = False
+    """Whether the resolver has found it, and not only its text."""
 
     @property
     def is_test(self) -> bool:
@@ -67,10 +70,17 @@ def find_definitions(name: str, reading: Reading) -> list[NodeRow]:
     """Return the definitions with this name, those outside of tests first, long code before thin wrappers."""
     parts = re.split(r"::|->|\.", name)
     rows = _rows_with_word(parts[-1], DEFINITION_KINDS, _MAX_PROPOSED, reading)
+    # A name such as `repr` stands in more passages than are looked at; as a title it is looked up.
+    known = {row.node.id for row in rows}
+    titled = {
+        number for numbers in reading.snapshot.find([".".join(parts)]).values() for number in numbers
+    } - known
+    rows += [row for row in reading.snapshot.nodes(sorted(titled)).values() if row.node.kind in DEFINITION_KINDS]
     found = [row for row in rows if last_part(row.node.title) == parts[-1]]
     # Somebody may write a name in small letters; what is spelt the same comes first.
     found = found or [row for row in rows if last_part(row.node.title).lower() == parts[-1].lower()]
-    owned = [row for row in found if len(parts) > 1 and row.node.title.endswith(".".join(parts[-2:]))]
+    owner = "." + ".".join(parts[-2:])
+    owned = [row for row in found if len(parts) > 1 and f".{row.node.title}".endswith(owner)]
     return sorted(owned or found, key=_definition_order)[:_MAX_SAME_NAME]
 
 
@@ -106,17 +116,25 @@ def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types
     rows = {row.node.id: row for row in _rows_with_word(last_part(name), CODE_KINDS, _MAX_USES, reading)}
     rows |= reading.snapshot.nodes(sorted(lines.keys() - rows.keys()))
     word = re.escape(last_part(name))
-    call = re.compile(rf"(?<!\w){word}\s*\(|@(?:\w+\.)*{word}\b")
+    # An inner function of the same name is no call.
+    call = re.compile(rf"(?<!\w)(?<!def )(?<!func )(?<!function )(?<!fn ){word}\s*\(|@(?:\w+\.)*{word}\b")
     # Properties are read without a call, and functions passed on.
     attribute = re.compile(rf"(?<=[\w)\]])\.{word}\b")
     uses = []
     for node_id, row in rows.items():
-        if node_id in own:
+        # The docstring of a class shows how its methods are called.
+        is_around = any(each.node.key.startswith(row.node.key) for each in definitions)
+        if node_id in own or (is_around and node_id not in lines):
             continue
         calls = tuple(match.span() for match in call.finditer(row.node.text))
+        if node_id not in lines:
+            # Examples in documentation and remarks call nothing.
+            remarks = [match.span() for match in _REMARK.finditer(row.node.text)] if calls else []
+            calls = tuple(span for span in calls if not any(a <= span[0] < b for a, b in remarks))
         spans = calls or tuple(match.span() for match in attribute.finditer(row.node.text))
         if spans or node_id in lines:
-            uses.append(Use(row, spans or tuple(_line_spans(row.node, lines[node_id])), bool(calls)))
+            place = spans or tuple(_line_spans(row.node, lines[node_id]))
+            uses.append(Use(row, place, bool(calls), node_id in lines))
     return sorted(uses, key=_use_order)
 
 
@@ -161,6 +179,12 @@ def window_around(text: str, spans: Sequence[Span]) -> Span | None:
     first = text.count("\n", 0, ordered[0][0])
     last = max(text.count("\n", 0, span[1]) for span in ordered)
     return span_of_lines(text, first - _MARGIN_LINES, min(last, first + _MAX_CALL_LINES) + _MARGIN_LINES)
+
+
+def first_line_of(text: str, spans: Sequence[Span]) -> Span:
+    """Return the line in which the first of the spans begins."""
+    line = text.count("\n", 0, min(spans)[0])
+    return span_of_lines(text, line, line)
 
 
 def span_of_lines(text: str, first: int, last: int) -> Span:

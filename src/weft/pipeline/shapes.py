@@ -87,6 +87,11 @@ _CALLED_WORD: Final = re.compile(
     r"\b(?:calls?|uses?|invokes?|(?:callers?|usages?|users?|uses) of|references? to|function|method|class)\s+"
     r"(?:the\s+)?(?:function\s+|method\s+|class\s+)?([A-Za-z_]\w{2,100})"
 )
+_DEFINED_WORD: Final = re.compile(
+    r"\bwhere(?:'s| is| are| was)\s+(?:the\s+)?(?:function\s+|method\s+|class\s+)?([A-Za-z_]\w{2,100})\s+"
+    r"(?:defined|implemented|declared)\b",
+    re.IGNORECASE,
+)
 _FILE_ENDING: Final = re.compile(
     r"\.(?:py|md|rst|txt|go|js|ts|tsx|rs|java|toml|json|ya?ml|cfg|ini|c|h|cpp|rb|html|com|org|io)\Z"
 )
@@ -110,8 +115,8 @@ _LISTS: Final = frozenset({Shape.CALLERS, Shape.RECENT, Shape.COMMIT, Shape.PLAC
 """Shapes that ask for certain nodes, all of them, which a look-up finds and no search can complete.
 A traceback of so few words is a place."""
 _LISTED: Final = (*sorted(_LISTS), Shape.DEFINITION)
-_BESIDE_LISTS: Final = frozenset({Shape.HISTORY, Shape.RELEASES, Shape.DEFINITION})
-"""Shapes whose wordings come along with those: what changed recently is a question about history."""
+_BESIDE_LISTS: Final = frozenset({Shape.HISTORY, Shape.RELEASES, Shape.DEFINITION, Shape.FILE})
+"""Shapes that come along with those: what changed is about history, and `Shelf.fetch` is spelt as a file."""
 _MAX_LIST_WORDS: Final = 14
 """A longer question asks for more than a list: why, how, or what to do about it."""
 COMMIT: Final = "commit"
@@ -167,6 +172,9 @@ def read_shapes(question: str) -> Shapes:
     if Shape.CALLERS in named and not names:
         # "who calls dispatch?" names a function by a plain word.
         names = tuple(dict.fromkeys(match[1] for match in _CALLED_WORD.finditer(prose)))[:_MAX_NAMES]
+    elif Shape.DEFINITION in named and not names:
+        # The same for "where is loads defined?".
+        names = tuple(dict.fromkeys(match[1] for match in _DEFINED_WORD.finditer(prose)))[:_MAX_NAMES]
     if names:
         asked |= named
     quotations = (*_error_messages(log), *_quotations(prose))

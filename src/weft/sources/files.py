@@ -14,6 +14,7 @@ import xxhash
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from weft.errors import SourceError
 from weft.ports import (
     CountsSkipped,
     HoldsMemory,
@@ -24,7 +25,7 @@ from weft.ports import (
     Tree,
     Unit,
 )
-from weft.sources.walk_files import File, walk
+from weft.sources.walk_files import MAX_FILES, File, walk
 
 __all__ = [
     "ANY_SUFFIX",
@@ -76,7 +77,10 @@ ANY_SUFFIX: Final = "*"
 BINARY: Final = "binary"
 EMPTY: Final = "empty"
 UNKNOWN_TYPE: Final = "unknown type"
+LFS_POINTER: Final = "pointer of Git LFS (`git lfs pull` fetches the file)"
 """Why a file is not read."""
+_LFS_POINTER: Final = "version https://git-lfs.github.com/spec/"
+"""How the text of a pointer begins, which stands in place of a file that was not fetched."""
 _BINARY_NAMES: Final = """
     7z a avif avi bin bmp bz2 class db dll dylib eot exe flac gif gz heic ico jar jpeg jpg lib m4a mkv mo mov
     mp3 mp4 npy npz o obj odt ogg otf parquet pickle pkl png pptx psd pyc pyd rar so sqlite tar tgz tif tiff
@@ -190,6 +194,7 @@ class FileSource(Struct):
     name: str
     maker: str
     formats: tuple[tuple[frozenset[str], Format], ...]
+    max_files: int = MAX_FILES
     _format_by_unit: dict[str, Format] = field(default_factory=dict)
     _broken: dict[str, Problem] = field(default_factory=dict)
     _remarks: Counter[str] = field(default_factory=Counter)
@@ -203,7 +208,12 @@ class FileSource(Struct):
     def units(self) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every unit, format by format and by path."""
         self._format_by_unit.clear()
-        found = walk(self.root)
+        found = walk(self.root, self.max_files)
+        if found.is_cut:
+            raise SourceError(
+                f"{self.root} has more than {self.max_files:,} files. Name folders to leave out, a line each, in "
+                f"{self.root / '.weftignore'}, or index a part of it: weft index {self.root / 'FOLDER'}"
+            )
         self._broken, self._skipped, self._remarks = found.broken, found.skipped, Counter()
         files_by_format = self._assign_files(found.files)
         found.tree.unread = [file.name for file in found.files if file.name in self._skipped]
@@ -234,7 +244,7 @@ class FileSource(Struct):
         assigned = self._assign_files([File(name, self.root / name) for name in changed])
         for _, reader in self.formats:
             if assigned[id(reader)] and isinstance(reader, RereadingFormat):
-                yield from reader.reread(files, assigned[id(reader)])
+                yield from map(_with_reason, reader.reread(files, assigned[id(reader)]))
 
     def report_progress_to(self, tell: ReportProgress) -> None:
         """Pass the progress callback on to the formats that take long to list their units."""
@@ -303,7 +313,9 @@ def _untaken_reason(file: File, suffix: str) -> str:
 
 
 def _with_reason(unit: Unit) -> Unit:
-    """Return the unit; one that was read and holds nothing says that it is empty."""
+    """Return the unit; one that was read and holds nothing, or only a pointer of Git LFS, says so."""
+    if any(node.text.startswith(_LFS_POINTER) for node in unit.nodes[:1]):
+        return Unit(unit.name, unit.stamp, skipped=LFS_POINTER)
     is_empty = bool(unit.stamp) and not (unit.nodes or unit.edges or unit.problems or unit.skipped)
     return replace(unit, skipped=EMPTY) if is_empty else unit
 

@@ -20,6 +20,9 @@ IGNORE_FILES: Final = (".gitignore", ".weftignore")
 """In this order, so that .weftignore has the last word."""
 _STORE_FILE: Final = "weft.sqlite"
 """The file that marks a folder as one of our own stores, whatever the folder is called."""
+MAX_FILES: Final = 300_000
+"""Files below one folder. Walking over more takes longer than anybody waits for an answer, and reading them hours:
+such a folder holds data, or what programs made, and is refused until it is said what to leave out."""
 SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
 """Folders that hold what programs installed or derived, often in thousands of files."""
 _NEVER_LISTED: Final = frozenset({".git", ".weft", ".DS_Store", *IGNORE_FILES})
@@ -63,15 +66,18 @@ def is_hidden(name: str, *, is_folder: bool) -> bool:
     return name not in _READ_HIDDEN_FOLDERS if is_folder else _READ_HIDDEN_FILE.fullmatch(name) is None
 
 
-def walk(root: Path) -> "Walk":
-    """Find the files at a path: the file itself, or all files below the folder, sorted by name."""
+def walk(root: Path, max_files: int = MAX_FILES) -> "Walk":
+    """Find the files at a path: the file itself, or all files below the folder, sorted by name.
+
+    Of more files than `max_files`, only so many are found.
+    """
     if root.is_file():
         return Walk([File(root.name, root, explicit=True)], tree=Tree(files={root.name: _stat_file(root)}))
     rules, above = _rules_above(root)
     if above and _is_ignored(above, rules):
         # A user who names an ignored folder wants it read, so the rules that exclude it are dropped.
         rules = ()
-    found = Walk(_above=above, _root=root.resolve())
+    found = Walk(_above=above, _root=root.resolve(), _max_files=max_files)
     found.enter(root, "", rules)
     found.files.sort(key=lambda file: file.name)
     return found
@@ -88,6 +94,9 @@ class Walk(Struct):
     broken: dict[str, Problem] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     tree: Tree = field(default_factory=Tree)
+    is_cut: bool = False
+    """Whether there are more files than were to be found."""
+    _max_files: int = MAX_FILES
     _visited: set[tuple[int, int]] = field(default_factory=set)
     _above: str = ""
     """The path from the repository down to the root, to which ignore rules above the root are relative."""
@@ -113,6 +122,9 @@ class Walk(Struct):
         all_rules = (*rules, *_rules_in(folder, len(self._above) + len(prefix)))
         self.tree.folders[prefix] = folder_stamp(status, [entry.name for entry in entries])
         for entry in entries:
+            self.is_cut = self.is_cut or len(self.files) >= self._max_files
+            if self.is_cut:
+                return
             if entry.name in IGNORE_FILES:
                 self.tree.rules[f"{prefix}{entry.name}"] = _stat_file(entry.path)
             if entry.name not in _NEVER_LISTED:

@@ -126,6 +126,15 @@ def test_a_change_of_the_same_size_at_the_same_time_is_noticed(repository: Path,
     assert "return 'stone'" in ask(store, "weigh").text
 
 
+def test_a_file_of_which_nothing_is_stored_is_not_looked_at(repository: Path, tmp_path: Path) -> None:
+    (repository / "photo.png").write_bytes(b"\x89PNG")
+    with Weft.open(tmp_path / "photos") as weft:
+        weft.index(repository)
+    (repository / "photo.png").write_bytes(b"\x89PNG, another one")
+    page = ask(tmp_path / "photos", "pigeonhole", seconds=0)
+    assert not any("photo" in note for note in page.notes)
+
+
 def test_an_unchanged_tree_is_not_listed_again(repository: Path, store: Path) -> None:
     (record,) = load_records(store, ["default"])
     found = compare(record, record.path(store))
