@@ -100,10 +100,12 @@ def _propose(
     # A server that runs both searches in one request answers sooner than one asked twice.
     if terms is not None and vector is not None and isinstance(index, CombinedIndex):
         return index.search_both(snapshot, terms, vector, filter, (_PROPOSALS_PER_KEPT * limit, limit))
-    return (
-        None if terms is None else index.lexical(snapshot, terms, filter, _PROPOSALS_PER_KEPT * limit),
-        None if vector is None else index.semantic(snapshot, vector, filter, limit),
-    )
+    lexical = None if terms is None else index.lexical(snapshot, terms, filter, _PROPOSALS_PER_KEPT * limit)
+    if vector is None or query.quality_vector is None:
+        return lexical, None if vector is None else index.semantic(snapshot, vector, filter, limit)
+    from weft.pipeline.quality import search_twice
+
+    return lexical, search_twice(vector, query.quality_vector, filter, limit, snapshot, index)
 
 
 def _keep_best(
