@@ -155,7 +155,8 @@ def _list_notes(plan: Plan, gathered: Gathered, layout: Layout, composed: Compos
     found = (
         gathered.query.notes if layout.is_silent else (*gathered.notes, *unknown_names_note(plan, gathered.query))
     )
-    complete = (*_idle_lens_note(plan, layout), *complete_page_note(composed.outcomes, layout.noise))
+    unspent = plan.budget - composed.tokens if plan.budget is not None else 0
+    complete = (*_idle_lens_note(plan, layout), *complete_page_note(composed.outcomes, layout.noise, unspent))
     notes = [*_missing_embedder_note(gathered), *found, *composed.notes, *complete, *deadline.notes()]
     return tuple(dict.fromkeys(notes))
 
