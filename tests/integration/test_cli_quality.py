@@ -92,3 +92,12 @@ def test_a_question_uses_the_better_vectors_without_being_told(tmp_path: Path, n
             found.node.title: found.parts["semantic"] for found in weft.search(question, floor=0.0).candidates
         }
     assert after["dog"] - after["house"] > before["dog"] - before["house"]
+
+
+def test_an_evaluation_waits_for_all_better_vectors(cli: Cli, tmp_path: Path, notes: Path) -> None:
+    questions = {"name": "notes", "questions": [{"id": "N1", "text": "Which animal guards?", "facts": ["dog"]}]}
+    (tmp_path / "set.json").write_text(json.dumps(questions))
+    store = str(tmp_path / "store")
+    cli("eval", str(tmp_path / "set.json"), "--source", str(notes), "--store", store, "--embedder", "quality")
+    counted = json.loads(cli("status", "--json", "--store", store).out)
+    assert counted["quality_vectors"] == counted["passages"] == 2
