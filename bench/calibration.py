@@ -32,6 +32,8 @@ from weft.profiles.types import Probe
 SAMPLE_SIZES = (1, 4, 20, 100)
 """Nodes of a store that a small store is made of, beside those that hold the facts of its question."""
 BINS = 10
+QUARTERS = 4
+"""Steps of the score in the lines by store, which have too few questions for tenths."""
 BAR = 40
 ROUNDS = 5
 """Times that the best candidate of each question is chosen anew by the constants fitted last."""
@@ -225,6 +227,14 @@ def report(cases: Sequence[Case], scores: Sequence[float], floor: float, title: 
         ]
         share = sum(inside) / len(inside) if inside else 0.0
         print(f"  {low / BINS:.1f} to {(low + 1) / BINS:.1f} {len(inside):5d}  {bar(share)}")
+    print(f"share relevant by store asked, in {QUARTERS} steps of the score (questions asked at it):")
+    for name in sorted({case.store for case in cases}):
+        inside = [(case.relevant, c) for case, c in zip(cases, chances, strict=True) if case.store == name]
+        steps = [
+            [own for own, c in inside if min(int(c * QUARTERS), QUARTERS - 1) == at] for at in range(QUARTERS)
+        ]
+        shares = [f"{sum(step) / len(step):.2f} ({len(step)})" if step else "-" for step in steps]
+        print(f"  {name:34} {' '.join(f'{share:>12}' for share in shares)}")
     print("own questions by set, from the least relevant:")
     for name in sorted({case.set for case in cases if case.kind == "own"}):
         own = sorted(c for case, c in zip(cases, chances, strict=True) if case.kind == "own" and case.set == name)

@@ -18,7 +18,7 @@ from weft.indexing.freshness import REFRESH_SECONDS, Upkeep, mark_snapshot
 from weft.model import CONSISTENCIES, Context, Edge, Filter, Node, View
 from weft.pipeline.query import Reading
 from weft.pipeline.retrieve import RetrievalResult
-from weft.ports import KNOWLEDGE_KINDS, NOTE_FORM, TANA_FORM, Embedder, Index, Snapshot, Store
+from weft.ports import KNOWLEDGE_KINDS, NOTE_FORM, TANA_FORM, Embedder, Index, LayeredEmbedder, Snapshot, Store
 from weft.profiles import load_lenses, load_profile, profile_files_state, usable_profiles, with_lenses
 from weft.profiles.types import Profile
 from weft.store import OpenedStore, SqliteStore
@@ -104,7 +104,10 @@ class Reader:
         self.store = opened.store
         self.index = opened.index
         self.folder = opened.folder
-        self.embedder = embedder
+        layered = embedder if isinstance(embedder, LayeredEmbedder) else None
+        self.embedder = layered.base if layered else embedder
+        self.quality = layered.quality if layered else None
+        """The better embedder, if the store is to have its vectors; one that has them is asked with it anyway."""
         self.folders = tuple(folders)
         self.contexts = contexts
         self._embedder_matched = False
@@ -215,7 +218,8 @@ class Reader:
             return None, ()
         if made_by == (self.embedder.name, self.embedder.dimensions):
             self._embedder_matched = True
-            return self.embedder, self._notes_on_waiting()
+            embedder, notes = self._with_quality(self.embedder, snapshot)
+            return embedder, (*notes, *self._notes_on_waiting())
         mismatch = (
             f"The store's vectors were made by {made_by[0]!r} ({made_by[1]} dimensions), but "
             f"{self.embedder.name!r} ({self.embedder.dimensions}) is in use."
@@ -226,6 +230,25 @@ class Reader:
         advice = _OUTDATED if is_outdated else _OTHER_EMBEDDER
         command = _REEMBED if isinstance(self.store, SqliteStore) else _QUEUE_REEMBED
         return None, (f"{mismatch} {advice.format(command=command)}",)
+
+    def _with_quality(self, embedder: Embedder, snapshot: Snapshot) -> tuple[Embedder, tuple[str, ...]]:
+        """Return the embedder with the better one beside it, if that made the store's second vectors."""
+        state = snapshot.quality()
+        if state is None:
+            return embedder, ()
+        # Loaded only for stores that have such vectors.
+        from weft.embed.quality import StaticWithQuality, quality_embedder
+
+        try:
+            quality = quality_embedder()
+        except WeftError as error:
+            return embedder, (f"Meaning is measured by the static vectors alone. {error}",)
+        if (quality.name, quality.dimensions) != (state.embedder, state.dimensions):
+            return embedder, (
+                f"Meaning is measured by the static vectors alone: {state.embedder!r} made the better ones. "
+                f"Run `{_REEMBED} --embedder quality` to make them anew.",
+            )
+        return StaticWithQuality(embedder, quality, is_complete=state.is_complete), ()
 
     def _notes_on_waiting(self) -> tuple[str, ...]:
         """Return a note if some passages have no vector yet, because embedding the store anew was interrupted."""

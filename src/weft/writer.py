@@ -16,6 +16,7 @@ from weft.errors import InvalidInput, UnknownName
 from weft.model import DEFAULT_TENANT, Edge, Node
 from weft.ports import Changes, HasTree, ignore_progress
 from weft.reader import Reader
+from weft.store import SqliteStore
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
@@ -84,8 +85,45 @@ class Writer:
             self._reader.store, other.store, other.index, progress or (lambda stage, done, total: None)
         )
 
+    def begin_quality(self) -> None:
+        """Let all passages wait for vectors of the better embedder, if the store was opened with it."""
+        quality = self._reader.quality
+        if quality is not None:
+            from weft.store.sqlite.quality_vectors import begin_quality
+
+            begin_quality(self._quality_store(), quality.name, quality.dimensions)
+
+    def embed_quality(self, progress: "Progress | None") -> int:
+        """Embed the passages that wait for a vector of the better embedder; return their number."""
+        with self._reader.store.snapshot_of_all_tenants() as snapshot:
+            is_wanted = self._reader.quality is not None or snapshot.quality() is not None
+        if not is_wanted:
+            return 0
+        from weft.embed.quality import quality_embedder
+        from weft.indexing.quality import embed_quality
+
+        return embed_quality(self._quality_store(), quality_embedder(), progress or ignore_progress)
+
+    def drop_quality(self) -> bool:
+        """Remove the vectors of the better embedder, and return whether there were any."""
+        from weft.store.sqlite.quality_vectors import drop_quality
+
+        store = self._reader.store
+        return isinstance(store, SqliteStore) and drop_quality(store)
+
+    def _quality_store(self) -> SqliteStore:
+        if not isinstance(self._reader.store, SqliteStore):
+            raise InvalidInput(
+                f"The embedder 'quality' keeps its vectors in a store in a folder, and "
+                f"{self._reader.store.location} is on a server. Use another embedder there, such as static."
+            )
+        return self._reader.store
+
     def reembed(self, progress: "Progress | None") -> int:
-        """Give every passage a vector of the embedder in use; return how many had none of it yet."""
+        """Give every passage a vector of the embedder in use; return how many had none of it yet.
+
+        Where the store has vectors of the better embedder, or was opened with it, passages wait for those too.
+        """
         from weft.indexing.reembed import reembed_store
 
         embedder = self._reader.embedder
@@ -93,7 +131,10 @@ class Writer:
             raise InvalidInput(
                 "The embedder 'none' makes no vectors. Name another with --embedder, such as static."
             )
-        return reembed_store(self._reader.store, self._reader.index, embedder, progress or ignore_progress)
+        if self._reader.quality is not None:
+            self._quality_store()
+        embedded = reembed_store(self._reader.store, self._reader.index, embedder, progress or ignore_progress)
+        return embedded + self.embed_quality(progress)
 
     def repair(self) -> None:
         """Derive anew whatever is derived: statistics, neighbour lists, names and the search index."""
@@ -172,6 +213,8 @@ class Indexer:
         from weft.indexing.ingest import ingest
         from weft.memory.experience_store import link_experiences
 
+        # Before anything is read: a store on a server cannot have them.
+        self._writer.begin_quality()
         indexing = self._writer.indexing_context()
         started = time.time_ns()
         report = ingest(sources, indexing, tenant, progress)

@@ -18,6 +18,7 @@ TIMEOUT_SECONDS = 30.0
 _FORMS = {
     "static": "static",
     "none": "none",
+    "quality": "quality",
     "onnx": "onnx:PATH",
     "sentence-transformers": "sentence-transformers:NAME_OR_PATH",
     "fastembed": "fastembed:NAME",
@@ -38,6 +39,11 @@ def open_embedder(
         from weft.embed.static import static_embedder
 
         return static_embedder()
+    if kind == "quality":
+        from weft.embed.quality import StaticWithQuality, quality_embedder
+        from weft.embed.static import static_embedder
+
+        return StaticWithQuality(static_embedder(), quality_embedder())
     if kind == "openai":
         return _open_openai(argument, api_key, timeout)
     if kind not in _LOCAL:

@@ -67,7 +67,7 @@ from weft.pipeline.shapes import (
 from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name, section_slot
 from weft.pipeline.standing import find_standing, leave_out_stated, mark_candidates
 from weft.pipeline.walk import group_by_lens, walk_graph
-from weft.ports import Snapshot, TokenCounter
+from weft.ports import LayeredEmbedder, Snapshot, TokenCounter
 from weft.profiles.types import Profile
 from weft.render import ItemStyle, bold_labels, open_format
 from weft.tokens import DEFAULT_ENCODING
@@ -100,6 +100,10 @@ def assemble_with_outcomes(
     finished = partial(_finish_stage, observe=observe or _ignore_stage)
     # Plan: settle everything that the request leaves to its profile.
     profile, preset_notes = choose_presets(request, profile, reading.snapshot)
+    if isinstance(reading.embedder, LayeredEmbedder) and reading.embedder.is_complete:
+        from weft.pipeline.quality import weigh_meaning
+
+        profile = replace(profile, fusion=weigh_meaning(profile.fusion))
     plan = make_plan(request, profile)
     # Query, retrieve, walk, bridge: find all candidates, topic by topic.
     by_topic = [_gather(topic_plan, reading, finished) for topic_plan in plan.by_topic()]
@@ -151,7 +155,8 @@ def _list_notes(plan: Plan, gathered: Gathered, layout: Layout, composed: Compos
     found = (
         gathered.query.notes if layout.is_silent else (*gathered.notes, *unknown_names_note(plan, gathered.query))
     )
-    complete = (*_idle_lens_note(plan, layout), *complete_page_note(composed.outcomes, layout.noise))
+    unspent = plan.budget - composed.tokens if plan.budget is not None else 0
+    complete = (*_idle_lens_note(plan, layout), *complete_page_note(composed.outcomes, layout.noise, unspent))
     notes = [*_missing_embedder_note(gathered), *found, *composed.notes, *complete, *deadline.notes()]
     return tuple(dict.fromkeys(notes))
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from weft.errors import EmbedderError
 from weft.model import Filter, Node
-from weft.ports import Embedder, Index, PassageRow, Snapshot, TermStatistics
+from weft.ports import Embedder, Index, LayeredEmbedder, PassageRow, Snapshot, TermStatistics
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import inverse_frequency, passage_statistics, score_terms, term_hash, term_hashes
 from weft.text import find_proper_names
@@ -186,6 +186,8 @@ class Query(Struct, frozen=True):
     phrases: tuple[Phrase, ...] = ()
     notes: tuple[str, ...] = ()
     """The parts of the question that could not be used, and why."""
+    quality_vector: "NDArray[np.float32] | None" = None
+    """The vector of the better embedder, where the store has such vectors."""
 
     def rarities(self) -> dict[int, float]:
         """Return how telling each term of the question is in this view, by term."""
@@ -228,7 +230,8 @@ def understand(question: str, snapshot: Snapshot, embedder: Embedder | None, his
         terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
     # Embedded apart and then averaged: turns joined into one text would drown the question.
     vector, notes = _embed_turns(turns, embedder)
-    query = Query(text, terms, vector, snapshot.statistics(tuple(terms)), notes=notes)
+    quality = _embed_turns(turns, embedder.quality)[0] if isinstance(embedder, LayeredEmbedder) else None
+    query = Query(text, terms, vector, snapshot.statistics(tuple(terms)), notes=notes, quality_vector=quality)
     return replace(query, phrases=build_phrases(words_by_turn[0], query.rarities()))
 
 
@@ -322,6 +325,11 @@ def read_cosines(
         vectors = snapshot.vectors([rows[index].id for index in missing])
         # In double precision, so that the position of a row in the matrix does not show after rounding.
         cosine[missing] = np.round(vectors.astype(np.float64) @ query.vector.astype(np.float64), 6)
+        if query.quality_vector is not None:
+            from weft.pipeline.quality import blend_cosines
+
+            ids = [rows[index].id for index in missing]
+            cosine[missing] = blend_cosines(cosine[missing], ids, query.quality_vector, snapshot)
     return cosine
 
 

@@ -34,8 +34,9 @@ _MIN_WITHOUT_KINDS: Final = 8
 """Where fewer candidates are found without the kinds that are left out, these are searched for after all."""
 _MAX_UNCROWDED_PASSAGES: Final = 1_000
 """In a store of so few passages no kind can crowd out the others, and all are searched for."""
-_MAX_GROWN_LIMIT: Final = 1_000
-"""Candidates that a probe is asked for at most when it is asked again: each is measured, scored and listed."""
+_MAX_GROWN_LIMIT: Final = 4_000
+"""Candidates that a probe is asked for at most when it is asked again: each is measured, scored and listed. So
+many turns of ten tokens fill a page of 32,000, in a second."""
 _TOKENS_AROUND_TEXT: Final = 4
 """Tokens that a page spends on an item beside its text, at least: the marks of a heading, and blank lines."""
 
@@ -100,10 +101,12 @@ def _propose(
     # A server that runs both searches in one request answers sooner than one asked twice.
     if terms is not None and vector is not None and isinstance(index, CombinedIndex):
         return index.search_both(snapshot, terms, vector, filter, (_PROPOSALS_PER_KEPT * limit, limit))
-    return (
-        None if terms is None else index.lexical(snapshot, terms, filter, _PROPOSALS_PER_KEPT * limit),
-        None if vector is None else index.semantic(snapshot, vector, filter, limit),
-    )
+    lexical = None if terms is None else index.lexical(snapshot, terms, filter, _PROPOSALS_PER_KEPT * limit)
+    if vector is None or query.quality_vector is None:
+        return lexical, None if vector is None else index.semantic(snapshot, vector, filter, limit)
+    from weft.pipeline.quality import search_twice
+
+    return lexical, search_twice(vector, query.quality_vector, filter, limit, snapshot, index)
 
 
 def _keep_best(

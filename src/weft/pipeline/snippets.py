@@ -236,6 +236,10 @@ def _match_meaning(
         return np.zeros(len(columns.rows))
     around = read_cosines(passages, {}, query, snapshot)[own_passage]
     own = snippet_cosines(columns, query.vector)
+    if query.quality_vector is not None:
+        from weft.pipeline.quality import blend_snippets
+
+        own = blend_snippets(own, columns, query.quality_vector, snapshot)
     own = np.where(np.isnan(own), around, own)
     return _OWN_SHARE * stretch(own) + (1 - _OWN_SHARE) * stretch(around)
 

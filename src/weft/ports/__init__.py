@@ -27,6 +27,7 @@ from weft.ports.stores import (
     PassageRow,
     PreparedNode,
     PreparedPassage,
+    QualityState,
     RecentChanges,
     Snapshot,
     Store,
@@ -60,6 +61,7 @@ __all__ = [
     "HasTree",
     "HoldsMemory",
     "Index",
+    "LayeredEmbedder",
     "ListsSkipped",
     "NameRow",
     "NodeRow",
@@ -68,6 +70,7 @@ __all__ = [
     "PreparedPassage",
     "Problem",
     "Proposals",
+    "QualityState",
     "RecentChanges",
     "ReportProgress",
     "ReportsProgress",
@@ -281,6 +284,16 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> "Vectors":
         """Return one unit vector per text, in their order; the same text always gets the same vector."""
         ...
+
+
+@runtime_checkable
+class LayeredEmbedder(Embedder, Protocol):
+    """An embedder with a better, slower one beside it, whose vectors only some passages may have yet."""
+
+    base: Embedder
+    quality: Embedder
+    is_complete: bool
+    """Whether all passages had a vector of the better one when it was last run."""
 
 
 class TokenCounter(Protocol):

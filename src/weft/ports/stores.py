@@ -170,6 +170,14 @@ class RecentChanges(Struct, frozen=True):
     complete: bool
 
 
+class QualityState(Struct, frozen=True):
+    """The embedder of a store's second vectors, and whether all passages had one when it was last run."""
+
+    embedder: str
+    dimensions: int
+    is_complete: bool = False
+
+
 class StoreStatus(Struct, frozen=True):
     """The counts and versions that `weft status` prints."""
 
@@ -186,6 +194,8 @@ class StoreStatus(Struct, frozen=True):
     by_kind: Mapping[str, int]
     by_source: Mapping[str, int]
     by_edge_type: Mapping[str, int]
+    quality_vectors: int | None = None
+    """Passages with a vector of the better embedder; None where the store was not asked to have any."""
 
 
 # --- the protocols ---------------------------------------------------------------------------------------
@@ -268,6 +278,14 @@ class Snapshot(Protocol):
 
     def embedder(self) -> tuple[str, int] | None:
         """Return name and dimensions of the embedder whose vectors are stored, or None if there are no vectors."""
+        ...
+
+    def quality(self) -> "QualityState | None":
+        """Return the state of the second vectors; None where the store has none."""
+        ...
+
+    def quality_vectors(self, passage_ids: Sequence[int]) -> Mapping[int, bytes]:
+        """Return the second vectors of those passages that have them: its own, then those of its snippets."""
         ...
 
 

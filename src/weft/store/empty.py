@@ -93,6 +93,13 @@ class EmptySnapshot(Struct):
         """Return None, since there are no vectors."""
         return None
 
+    def quality(self) -> None:
+        """Return None: there are no vectors."""
+
+    def quality_vectors(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return nothing."""
+        return {}
+
 
 def _count_terms(nodes: Sequence[Node]) -> TermStatistics:
     frequency: Counter[int] = Counter()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weft import Node, Weft
+from weft import Edge, Node, Weft
 from weft.model import Context, Filter
 
 QUESTION = "What does Maria say about the broken espresso machine?"
@@ -119,3 +119,31 @@ def test_neighbours_of_another_tenant_stay_there(open_weft: OpenWeft) -> None:
 def test_pages_do_not_depend_on_the_order_in_which_turns_were_stored(open_weft: OpenWeft) -> None:
     first, second = open_weft(*chat()), open_weft(*reversed(chat()))
     assert first.context(QUESTION, max_tokens=400).text == second.context(QUESTION, max_tokens=400).text
+
+
+@pytest.mark.parametrize(
+    "numbers", [(1, 1, 2, 2, 1, 2), (3, 3, 3, 3, 3, 3), (9, 8, 7, 6, 5, 4), (1, 9, 17, 2, 40, 3)]
+)
+def test_sequence_numbers_that_repeat_run_backwards_or_jump_cost_neither_budget_nor_the_find(
+    open_weft: OpenWeft, numbers: tuple[int, ...]
+) -> None:
+    turns = [
+        Node(f"log:chat:{at}x", "message", title="(session 1)", text=text, sequence=number)
+        for at, (number, text) in enumerate(zip(numbers, TURNS, strict=True))
+    ]
+    context = open_weft(*turns).context(QUESTION, max_tokens=600)
+    assert "espresso machine is broken" in context.text
+    assert context.tokens <= 600
+
+
+def test_turns_that_follow_each_other_in_a_circle_are_each_printed_once(open_weft: OpenWeft) -> None:
+    turns = chat()
+    weft = open_weft(*turns)
+    keys = [turn.key for turn in turns]
+    weft.put(
+        edges=[Edge(key, "next", following) for key, following in zip(keys, [*keys[1:], keys[0]], strict=True)]
+    )
+    context = weft.context(QUESTION, max_tokens=2_000)
+    assert context.text.count(ANSWER) == 1
+    assert context.text == weft.context(QUESTION, max_tokens=2_000).text
+    assert context.tokens <= 2_000

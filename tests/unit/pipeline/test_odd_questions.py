@@ -42,8 +42,14 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Weft]
         "many small items": [
             Node(f"n:chat:{n}", "note", title="Log", text=f"lamp oil barrels day {n}") for n in range(10_000)
         ],
+        # A million words in just under the five million characters that a node may have.
         "a huge item": [
-            Node("n:1", "note", title="Lamp", text=" ".join(SENTENCE.format(number=n) for n in range(66_000)))
+            Node(
+                "n:1",
+                "note",
+                title="Lamp",
+                text=" ".join(f"The lamp burns oil by day {n}." for n in range(143_000)),
+            )
         ],
         "a chat of short turns": [
             Node(
@@ -83,7 +89,7 @@ def test_a_floor_of_0_speaks_and_a_floor_of_1_does_not(stores: dict[str, Weft], 
     ("store", "question"),
     [("many small items", "lamp oil barrels"), ("a chat of short turns", "Who filled the lamp?")],
 )
-@pytest.mark.parametrize("budget", [1_000, 8_000])
+@pytest.mark.parametrize("budget", [1_000, 8_000, 32_000])
 def test_short_items_fill_a_page_of_any_size(
     stores: dict[str, Weft], store: str, question: str, budget: int
 ) -> None:
@@ -97,3 +103,15 @@ def test_a_silent_page_seeks_no_further_candidates(stores: dict[str, Weft]) -> N
     context = stores["many small items"].context(question, max_tokens=8_000, floor=1.0)
     assert not context.sources
     assert context.stats["candidates"] < 200
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS.keys())
+@pytest.mark.parametrize("store", ["empty", "one item", "many small items", "a huge item"])
+def test_a_search_answers_within_its_limit_with_relevances_that_never_rise(
+    stores: dict[str, Weft], store: str, question: str
+) -> None:
+    found = stores[store].search(question, limit=5, floor=0.0).candidates
+    relevances = [candidate.score for candidate in found]
+    assert len(found) <= 5
+    assert relevances == sorted(relevances, reverse=True)
+    assert all(0.0 <= relevance <= 1.0 for relevance in relevances)

@@ -8,6 +8,8 @@ import pytest
 from weft import Node, Weft
 from weft.errors import InvalidInput
 from weft.model import CALIBRATED, Candidate, Context, Detail, Topic
+from weft.pipeline.relevance import complete_page_note
+from weft.pipeline.slots import Outcome, Reason
 from weft.render import FORMATS
 
 TEXTS = {
@@ -155,3 +157,11 @@ def test_a_search_for_nonsense_finds_nothing_and_says_why(weft: Weft) -> None:
 def test_every_way_to_search_keeps_to_the_floor(weft: Weft, match: str) -> None:
     assert weft.search(OWN, match=match).candidates  # type: ignore[arg-type]
     assert weft.search("swift ui navigation stack", match=match).candidates == ()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("unspent", "is_said"), [(19_000, True), (1_000, True), (999, False), (0, False)])
+def test_a_page_that_leaves_ample_room_names_the_floor_though_texts_are_printed_in_part(unspent, is_said) -> None:
+    outcome = Outcome("found", Candidate(Node("n:1", "note")), None, Reason.REDUCED, "reduced to fit")
+    notes = complete_page_note([outcome], noise=233, unspent=unspent)
+    assert [note for note in notes if "233" in note and "floor" in note] == list(notes)
+    assert bool(notes) == is_said

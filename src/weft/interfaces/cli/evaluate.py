@@ -181,6 +181,8 @@ def _run(
     with show_progress("indexing") as progress:
         started = time.perf_counter()
         report = weft.ingest([exam.source], progress=progress)
+        # Measured is the store as it will be, with all its better vectors if it is to have any.
+        weft.writer.embed_quality(progress)
         index_seconds = time.perf_counter() - started
         answers = evaluation.evaluate(exam, _make_asker(weft, profile, now), time.perf_counter, progress)
         result: dict[str, Any] = {

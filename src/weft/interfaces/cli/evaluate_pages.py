@@ -60,6 +60,8 @@ def judge(job: PageJob, per_query: Path | None) -> dict[str, Any]:
         profile = None if job.profile is None else weft.profile(job.profile).name
         started = time.perf_counter()
         report = weft.index(source, progress=progress)
+        # Measured is the store as it will be, with all its better vectors if it is to have any.
+        weft.writer.embed_quality(progress)
         index_seconds = time.perf_counter() - started
         exam = evaluation.PageExam(
             questions.questions[: job.limit],

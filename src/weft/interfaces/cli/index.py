@@ -3,6 +3,8 @@
 With `--watch`, indexing follows the changes below the folders as they happen.
 """
 
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -96,8 +98,31 @@ def index(
         if dependencies:
             _index_dependencies(weft, [Path(path) for path in paths if path != _TANA], as_json)
         report = _index_and_follow(weft, paths, run) if watch else run(weft)
+        if embed_in_background(weft) is not None and not as_json:
+            output.write("Better vectors are made in the background; `weft status` shows how far they are.")
     if report.problems:
         raise typer.Exit(PARTLY_DONE)
+
+
+def embed_in_background(weft: "Weft") -> "subprocess.Popen[bytes] | None":
+    """Start a process that makes the better vectors that passages wait for, and return it; None if none waits.
+
+    It is neither waited for nor ended with this process. If one is running already, the new one ends at once.
+    """
+    from weft.store import SqliteStore
+    from weft.store.sqlite.quality_vectors import count_without_quality
+
+    if not isinstance(weft.store, SqliteStore) or not weft.store.read(count_without_quality):
+        return None
+    # Questions and other work come first.
+    gently = ("nice", "-n", "10") if shutil.which("nice") else ()
+    return subprocess.Popen(
+        [*gently, sys.executable, "-m", "weft", "reembed", "--embedder", "quality", "--store", weft.location],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _index_dependencies(weft: "Weft", roots: Sequence[Path], as_json: bool) -> None:
@@ -291,11 +316,21 @@ def copy(
 def reembed(store: StoreFolder = None, embedder: EmbedderSpec = None, as_json: AsJson = False) -> None:
     """Give every passage of the store a vector of another embedder. If interrupted, the same command continues."""
     with config.open_weft(store, embedder=embedder) as weft, show_progress("embedding") as progress:
+        # Named, and not only the default: static vectors alone are wanted.
+        is_dropped = embedder == config.DEFAULT_EMBEDDER and weft.writer.drop_quality()
         embedded = weft.reembed(progress)
         status = weft.status()
     if as_json:
         output.write_json({"store": status.location, "embedder": status.embedder, "embedded": embedded})
+    elif is_dropped:
+        output.write(
+            f"The vectors of the embedder quality are removed; those of {status.embedder} are used alone."
+        )
     elif embedded:
-        output.write(f"{output.count_noun(embedded, 'passage')} embedded anew by {status.embedder}.")
+        beside = " and by quality" if status.quality_vectors is not None else ""
+        output.write(f"{output.count_noun(embedded, 'passage')} embedded anew by {status.embedder}{beside}.")
+    elif status.quality_vectors is not None and status.quality_vectors < status.passages:
+        made = f"{status.quality_vectors:,} of {output.count_noun(status.passages, 'passage')}"
+        output.write(f"Another process is making the better vectors: {made} have theirs.")
     else:
         output.write(f"Nothing to do: all vectors are made by {status.embedder} already.")

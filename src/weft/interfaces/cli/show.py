@@ -16,6 +16,7 @@ from weft.model import Node, View
 
 if TYPE_CHECKING:
     from weft.api import Weft
+    from weft.ports import StoreStatus
 
 
 NodeName = Annotated[
@@ -171,6 +172,8 @@ def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson =
         f"{counts.embedder or 'no embedder'}, {counts.bytes / 1e6:,.1f} MB and "
         f"{int(index.get('bytes', 0)) / 1e6:,.1f} MB derived"
     )
+    if counts.quality_vectors is not None:
+        output.write(_quality_line(counts))
     for heading, numbers in (
         ("tenants", counts.by_tenant),
         ("kinds", counts.by_kind),
@@ -185,6 +188,18 @@ def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson =
             f"hooks: spoke at {hooks.spoke:,} of {hooks.spoke + hooks.silent:,} prompts, gave "
             f"{output.count_noun(hooks.given, 'item')}, of which {hooks.used:,} were named later"
         )
+
+
+def _quality_line(counts: "StoreStatus") -> str:
+    """Return how many passages have a vector of the better embedder."""
+    have, passages = counts.quality_vectors or 0, output.count_noun(counts.passages, "passage")
+    if have >= counts.passages:
+        return f"quality: all {passages} have a better vector"
+    # Rounded down, so that 100 % is said only of all.
+    return (
+        f"quality: {have:,} of {passages} have a better vector ({100 * have // counts.passages} %), the others "
+        "are measured by their static one; `weft reembed` makes the rest"
+    )
 
 
 def _engine_line(engine: Mapping[str, str | int], index: Mapping[str, str | int], sequence: int) -> str:

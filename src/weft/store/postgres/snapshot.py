@@ -296,6 +296,13 @@ class PostgresSnapshot:
             return None
         return self.state.embedder, self.state.dimensions
 
+    def quality(self) -> None:
+        """Return None: second vectors are kept by embedded stores alone."""
+
+    def quality_vectors(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return nothing."""
+        return {}
+
     # --- links -------------------------------------------------------------------------------------------
 
     def adjacency(self, ids: Sequence[int], fan_out: int) -> Adjacency:

@@ -13,7 +13,7 @@ from weft.store.records import list_facets, unpack_fields, unpack_texts
 from weft.store.sqlite import links
 from weft.store.sqlite.lookup import Numbers, Visibility, names_by_number
 from weft.store.sqlite.schema import SCHEMA_VERSION
-from weft.store.sqlite.snapshot import read_embedder, read_sequence, scan_statistics
+from weft.store.sqlite.snapshot import read_embedder, read_quality, read_sequence, scan_statistics
 from weft.store.sqlite.write import write_names
 
 _NODES_PER_BATCH: Final = 2000
@@ -46,6 +46,11 @@ def read_status(connection: sqlite3.Connection, file: Path, visible: Visibility)
         by_kind=_counts_by_facet(connection, visible, "kind:"),
         by_source=_counts_by_facet(connection, visible, "source:"),
         by_edge_type=by_edge_type,
+        quality_vectors=None
+        if read_quality(connection) is None
+        else _count(
+            connection, f"quality_vectors q JOIN passages p ON p.id = q.passage_id WHERE {visible.of('p')}"
+        ),
     )
 
 

@@ -25,6 +25,7 @@ _NUMBERED: Final = (
     "importance",
     "passages",
     "vectors",
+    "quality_vectors",
 )
 _KEYED: Final = ("meta", "shared", "units", "aliases", "edges")
 """The tables that hold something of their own, by rowid and without one; everything else is derived from them."""
@@ -203,6 +204,7 @@ def _drop_orphans(connection: sqlite3.Connection) -> int:
         "importance WHERE node_id NOT IN (SELECT id FROM nodes)",
         "passages WHERE node_id NOT IN (SELECT id FROM nodes)",
         "vectors WHERE passage_id NOT IN (SELECT id FROM passages)",
+        "quality_vectors WHERE passage_id NOT IN (SELECT id FROM passages)",
         "aliases WHERE node_id NOT IN (SELECT id FROM nodes) OR maker_id NOT IN (SELECT id FROM makers)",
         "edges WHERE source_key NOT IN (SELECT id FROM keys) OR target_key NOT IN (SELECT id FROM keys)"
         " OR maker_id NOT IN (SELECT id FROM makers) OR type_id NOT IN (SELECT id FROM edge_types)",

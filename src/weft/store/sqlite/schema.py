@@ -133,11 +133,19 @@ _SNIPPETS: Final = """
 ALTER TABLE passages ADD COLUMN snippets BLOB;
 """
 
+# The vector of a passage and, behind it, those of its snippets where it has several; they come in the background.
+_QUALITY_VECTORS: Final = """
+CREATE TABLE quality_vectors (
+    passage_id INTEGER PRIMARY KEY REFERENCES passages ON DELETE CASCADE, vectors BLOB NOT NULL
+);
+"""
+
 # Migrations are only ever appended: their number is the schema version, and stores keep the name of each.
 MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
     ("nodes, edges, passages and what is derived", _FIRST_SCHEMA),
     ("the last write that touched each tenant", _TENANT_VERSIONS),
     ("the snippets of passages", _SNIPPETS),
+    ("the second vectors of passages", _QUALITY_VECTORS),
 )
 SCHEMA_VERSION: Final = len(MIGRATIONS)
 """The version that this Weft writes; a store says its own in `user_version`."""

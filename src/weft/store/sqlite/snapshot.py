@@ -5,13 +5,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import msgspec
 import numpy as np
 import orjson
 from msgspec import Struct
 
 from weft.cache import LruCache
 from weft.model import Alias, Edge, Filter, View
-from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
+from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, QualityState, RecentChanges, TermStatistics
 from weft.scoring.similarity import unit_rows
 from weft.store import links
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, read_edge, read_nodes, read_passages
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from weft.ports.stores import Ids, Vectors
 
 
+QUALITY: Final = "quality"
+"""The name in `meta` of the state of the second vectors."""
 CACHED_VIEWS: Final = 4
 """Views whose rows are kept. Each may hold MAX_CACHED_ROWS rows of five kinds; a server has few views at a
 time."""
@@ -326,6 +329,22 @@ class SqliteSnapshot:
         """Return the name and dimensions of the embedder whose vectors are stored."""
         return self._embedder
 
+    def quality(self) -> QualityState | None:
+        """Return the state of the second vectors; None where the store has none."""
+        return read_quality(self.connection)
+
+    def quality_vectors(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the second vectors of those passages that have them: its own, then those of its snippets."""
+        # Not kept from question to question: they arrive while the sequence stays the same.
+        return dict(
+            self.connection.execute(
+                "SELECT p.id, q.vectors FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
+                " CROSS JOIN quality_vectors q ON q.passage_id = p.id"
+                f" WHERE {self.visible.of('p')}",
+                (_json(passage_ids),),
+            ).fetchall()
+        )
+
     # --- links -------------------------------------------------------------------------------------------
 
     def adjacency(self, ids: Sequence[int], fan_out: int) -> Adjacency:
@@ -367,6 +386,12 @@ def read_embedder(connection: sqlite3.Connection) -> tuple[str, int] | None:
         return None
     name, dimensions = orjson.loads(row[0])
     return str(name), int(dimensions)
+
+
+def read_quality(connection: sqlite3.Connection) -> QualityState | None:
+    """Return the state of a store's second vectors, or None where it was not asked to have any."""
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (QUALITY,)).fetchone()
+    return None if row is None else msgspec.json.decode(row[0], type=QualityState)
 
 
 def read_sequence(connection: sqlite3.Connection) -> int:
