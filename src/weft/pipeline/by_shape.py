@@ -31,7 +31,7 @@ from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
-from weft.pipeline.shapes import CODE_KINDS, COMMIT, TEST_TAG, Shapes, Span, Wanted
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Span, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
 from weft.text import analyze, looks_like_code
@@ -42,6 +42,8 @@ _MAX_COMMITS: Final = 6
 _MAX_COMMIT_CHARS: Final = 500
 """Characters of a commit's message that are shown: the subject, and why."""
 _MAX_RECENT: Final = 8
+_MAX_TOLD: Final = 4
+"""Definitions that are named of those that a commit touched."""
 _MAX_TOUCHING: Final = 4_000
 """Links of a file or a definition among which the newest commits are sought."""
 _MAX_CALLERS_OF_DEFINITION: Final = 3
@@ -129,14 +131,29 @@ def _find_recent(subject: Subject) -> Iterator[Wanted]:
     if Shape.RECENT not in subject.shapes.asked:
         return
     snapshot, shapes = subject.reading.snapshot, subject.shapes
-    named = [row.node.id for name in shapes.names for row in find_definitions(name, subject.reading)[:2]]
+    names = [*shapes.names, *filter(None, [shapes.type])]
+    named = [row.node for name in names for row in find_definitions(name, subject.reading)[:2]]
     files = [number for numbers in snapshot.find(shapes.files).values() for number in numbers]
-    targets = sorted({*named, *files})
-    edges = snapshot.edges(targets, _MAX_TOUCHING) if targets else []
-    touching = sorted({source for source, _, edge in edges if edge.type == "touches"})
-    rows = sorted(snapshot.nodes(touching).values(), key=lambda row: (-_time(row.node), row.node.key))
+    named += [row.node for row in snapshot.nodes(files).values()]
+    # A change of a method is one of its class.
+    inner = [each for node in named if node.kind in OUTLINED_KINDS for each in find_members(node, subject.reading)]
+    targets = {node.id: node for node in (*named, *inner)}
+    touched: dict[int, set[str]] = {}
+    for source, target, edge in snapshot.edges(sorted(targets), _MAX_TOUCHING) if targets else ():
+        if edge.type == "touches" and target in targets:
+            kind = targets[target].kind
+            touched.setdefault(source, set()).update([targets[target].title] if kind in DEFINITION_KINDS else ())
+    rows = sorted(snapshot.nodes(sorted(touched)).values(), key=lambda row: (-_time(row.node), row.node.key))
     for rank, row in enumerate(rows[:_MAX_RECENT]):
-        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, _message_part(row.node))
+        mark = _tell_change(row.node, sorted(touched[row.node.id]))
+        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, _message_part(row.node), mark=mark)
+
+
+def _tell_change(node: Node, titles: Sequence[str]) -> str:
+    """Return the gist of a commit's difference: its size, and which of the definitions asked about it touched."""
+    size = f"+{node.fields.get('insertions', 0)} -{node.fields.get('deletions', 0)}"
+    more = f" and {len(titles) - _MAX_TOLD} more" if len(titles) > _MAX_TOLD else ""
+    return f"{size} in {', '.join(titles[:_MAX_TOLD])}{more}" if titles else size
 
 
 def _time(node: Node) -> float:
