@@ -40,8 +40,7 @@ _MAX_NAMES: Final = 6
 _MIN_QUOTED_WORDS: Final = 4
 """Fewer words in quotation marks are a name or a term, and not a text to look for."""
 _MAX_QUOTATION_CHARS: Final = 400
-_MAX_TYPE_QUESTION_CHARS: Final = 80
-"""A longer question is not about a single word."""
+_MAX_TYPE_QUESTION_CHARS: Final = 80  # a longer question is not about a single word
 
 _CODE_FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FRAME_LINE: Final = re.compile(
@@ -97,11 +96,7 @@ _FILE_ENDING: Final = re.compile(
     r"\.(?:py|md|rst|txt|go|js|ts|tsx|rs|java|toml|json|ya?ml|cfg|ini|c|h|cpp|rb|html|com|org|io)\Z"
 )
 _CHAPTER: Final = re.compile(r"\bchapter\s+(\d{1,3}|[ivxlc]{1,7}|[a-z]+)\b", re.IGNORECASE)
-_PLAIN_NAMES: Final = {
-    Shape.CALLERS: _CALLED_WORD,
-    Shape.DEFINITION: _DEFINED_WORD,
-    Shape.RECENT: _CHANGED_WORD,
-}
+_PLAIN_NAMES: Final = {Shape.CALLERS: _CALLED_WORD, Shape.DEFINITION: _DEFINED_WORD, Shape.RECENT: _CHANGED_WORD}
 _ABOUT_NAMES: Final = frozenset({Shape.DEFINITION, Shape.CALLERS})
 
 Span = tuple[int, int]
@@ -159,8 +154,7 @@ class Shapes(Struct, frozen=True):
 
     asked: frozenset[Shape] = frozenset()
     names: tuple[str, ...] = ()
-    type: str = ""
-    """The one word with a capital that a short question is about, which may be the name of a class."""
+    type: str = ""  # the one word with a capital that a short question is about
     files: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
     places: tuple[Frame, ...] = ()
@@ -326,7 +320,8 @@ def _is_spelt_as_code(word: str) -> bool:
 class Wanted(Struct, frozen=True):
     """A node that a shape wants, how much (0 to 1), and the part of it that is wanted, if not all.
 
-    With `alone` nothing but that part is shown, else it is shown first. Of `members` the signatures are shown.
+    With `alone` nothing but that part is shown, else it is shown first. Of `members` the signatures are shown,
+    and a `mark`, such as the gist of a change, is printed beside it.
     """
 
     row: NodeRow
@@ -336,7 +331,6 @@ class Wanted(Struct, frozen=True):
     alone: bool = True
     members: tuple[Node, ...] = ()
     mark: str = ""
-    """Words that are printed beside it, such as the gist of a change."""
 
 
 def kinds_to_leave_out(filter: Filter) -> tuple[str, ...]:

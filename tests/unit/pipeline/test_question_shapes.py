@@ -51,7 +51,7 @@ CLONED = [
         ["SESSION_COOKIE_PARTITIONED", "David Lord"],
     ),
     ("flask", "what tests cover send_from_directory?", "tests", ["tests/test_helpers.py"]),
-    ("gin", "how do I add a new binding?", "example", ["return Form", "Binding"]),
+    ("gin", "how do I add a new binding?", "example", ["type protobufBinding struct{}", "= protobufBinding{}"]),
     ("gin", "who calls handleHTTPRequest?", "callers", ["engine.handleHTTPRequest(c)"]),
 ]
 
