@@ -10,7 +10,7 @@ from weft.interfaces.describe import format_origin, one_line, printable, whole_t
 from weft.model import Edge, Node, NodeRef, View
 from weft.pipeline.by_symbol import find_definitions
 from weft.pipeline.lookup import Place, definition_at, find_file_nodes, look_up, read_place
-from weft.pipeline.outline import ALL_EDGES, file_members, telling_part
+from weft.pipeline.outline import ALL_EDGES, file_members, find_members, telling_part
 from weft.pipeline.query import Reading
 
 if TYPE_CHECKING:
@@ -258,7 +258,10 @@ def log_lines(weft: "Weft", name: str, view: View, limit: int) -> list[str]:
         nodes = look_up(name, reading)
         if not nodes:
             return []
-        snapshot, targets = reading.snapshot, {node.id for node in nodes}
+        # A change of a method is one of its class.
+        classes = [node for node in nodes if node.kind in _OUTLINED_KINDS]
+        inner = [each for node in classes for each in find_members(node, reading)]
+        snapshot, targets = reading.snapshot, {node.id for node in (*nodes, *inner)}
         touching = _touching(targets, reading)
         commits = _order_commits(weft, nodes[0], [row.node for row in snapshot.nodes(sorted(touching)).values()])
         shown = commits[:limit]

@@ -21,17 +21,25 @@ from weft.pipeline.by_symbol import (
     first_line_of,
     follow_calls,
     last_part,
+    shared_words,
     span_of_lines,
     window_around,
 )
 from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with, find_workflows
-from weft.pipeline.outline import OUTLINED_KINDS, choose_members, find_members, telling_part
+from weft.pipeline.outline import (
+    OUTLINED_KINDS,
+    choose_members,
+    find_files_called,
+    find_members,
+    tell_change,
+    telling_part,
+)
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
-from weft.pipeline.shapes import CODE_KINDS, COMMIT, TEST_TAG, Shapes, Span, Wanted
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Span, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
 from weft.text import analyze, looks_like_code
@@ -129,14 +137,22 @@ def _find_recent(subject: Subject) -> Iterator[Wanted]:
     if Shape.RECENT not in subject.shapes.asked:
         return
     snapshot, shapes = subject.reading.snapshot, subject.shapes
-    named = [row.node.id for name in shapes.names for row in find_definitions(name, subject.reading)[:2]]
+    names = [*shapes.names, *filter(None, [shapes.type])]
+    named = [row.node for name in names for row in find_definitions(name, subject.reading)[:2]]
     files = [number for numbers in snapshot.find(shapes.files).values() for number in numbers]
-    targets = sorted({*named, *files})
-    edges = snapshot.edges(targets, _MAX_TOUCHING) if targets else []
-    touching = sorted({source for source, _, edge in edges if edge.type == "touches"})
-    rows = sorted(snapshot.nodes(touching).values(), key=lambda row: (-_time(row.node), row.node.key))
+    named += [row.node for row in snapshot.nodes(files).values()]
+    # A change of a method is one of its class.
+    inner = [each for node in named if node.kind in OUTLINED_KINDS for each in find_members(node, subject.reading)]
+    targets = {node.id: node for node in (*named, *inner)}
+    touched: dict[int, set[str]] = {}
+    for source, target, edge in snapshot.edges(sorted(targets), _MAX_TOUCHING) if targets else ():
+        if edge.type == "touches" and target in targets:
+            kind = targets[target].kind
+            touched.setdefault(source, set()).update([targets[target].title] if kind in DEFINITION_KINDS else ())
+    rows = sorted(snapshot.nodes(sorted(touched)).values(), key=lambda row: (-_time(row.node), row.node.key))
     for rank, row in enumerate(rows[:_MAX_RECENT]):
-        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, _message_part(row.node))
+        mark = tell_change(row.node, sorted(touched[row.node.id]))
+        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, _message_part(row.node), mark=mark)
 
 
 def _time(node: Node) -> float:
@@ -226,17 +242,9 @@ def _choose_members(node: Node, subject: Subject) -> tuple[Node, ...]:
 def _find_files(subject: Subject) -> Iterator[Wanted]:
     """Yield the files that a question names, each with an outline of it."""
     for rank, file in enumerate(subject.shapes.files):
-        rows = _files_called(file, subject.reading)
+        rows = find_files_called(file, subject.reading)
         for row in rows[:_MAX_NAMED_FILES]:
             yield Wanted(row, Shape.FILE, 0.9 - 0.1 * rank, members=_choose_members(row.node, subject))
-
-
-def _files_called(file: str, reading: Reading) -> list[NodeRow]:
-    """Return the files whose path ends as the question says, the shortest path first."""
-    found = reading.snapshot.find([file, file.rpartition("/")[2]])
-    rows = reading.snapshot.nodes(sorted({number for numbers in found.values() for number in numbers})).values()
-    named = [row for row in rows if f"/{row.node.origin.file or ''}".endswith(f"/{file}") and row.node.language]
-    return sorted(named, key=lambda row: (len(row.node.origin.file or ""), row.node.tenant, row.node.key))
 
 
 def _uses_of_named(name: str, definitions: Sequence[NodeRow], subject: Subject) -> Iterator[Wanted]:
@@ -286,18 +294,13 @@ def _find_tests(subject: Subject) -> Iterator[Wanted]:
         definitions = find_definitions(name, subject.reading)
         uses = [use for use in find_uses(name, definitions, subject.reading, ("tests", "calls")) if use.is_test]
         # A test that bears the name was written for it; others may only need it.
-        uses.sort(key=lambda use: _shared_words(name, use.row.node.title), reverse=True)
+        uses.sort(key=lambda use: shared_words(name, use.row.node.title), reverse=True)
         for rank, use in enumerate(uses[:_MAX_TESTS]):
             part = window_around(use.row.node.text, use.spans)
             tests.append(Wanted(use.row, Shape.TESTS, 1.0 - 0.03 * rank, part))
     if not tests:
         tests = list(_tests_by_words(subject))
     yield from tests
-
-
-def _shared_words(name: str, title: str) -> int:
-    words = set(re.split(r"[\W_]+", title.lower()))
-    return sum(word in words for word in set(re.split(r"[\W_]+", name.lower())))
 
 
 def _tests_by_words(subject: Subject) -> Iterator[Wanted]:

@@ -66,6 +66,12 @@ def last_part(name: str) -> str:
     return re.split(r"::|->|\.", name)[-1]
 
 
+def shared_words(name: str, title: str) -> int:
+    """Return how many words of a name a title has."""
+    words = set(re.split(r"[\W_]+", title.lower()))
+    return sum(word in words for word in set(re.split(r"[\W_]+", name.lower())))
+
+
 def find_definitions(name: str, reading: Reading) -> list[NodeRow]:
     """Return the definitions with this name, those outside of tests first, long code before thin wrappers."""
     parts = re.split(r"::|->|\.", name)

@@ -8,6 +8,7 @@ from weft.model import Node
 from weft.pipeline.query import Reading
 from weft.pipeline.shapes import Span
 from weft.pipeline.walk import Relevance
+from weft.ports import NodeRow
 
 ALL_EDGES: Final = 100_000
 """Edges that are read around some nodes before they are filtered: more than any node has in practice."""
@@ -21,6 +22,8 @@ _MIN_MEMBERS: Final = 6
 _MAX_MEMBERS: Final = 40
 _MAX_DOCUMENTED_LINES: Final = 12
 """A longer documentation inside of a function is left to the words of the question, and the code shown first."""
+_MAX_TOLD: Final = 4
+"""Definitions that are named of those that a commit touched."""
 _DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
 
 
@@ -84,3 +87,18 @@ def telling_part(node: Node) -> Span | None:
         return 0, paragraph if paragraph > 0 else documented.end()
     code = node.text.find("\n", documented.end())
     return (code + 1, len(node.text)) if 0 < code < len(node.text) - 1 else None
+
+
+def find_files_called(file: str, reading: Reading) -> list[NodeRow]:
+    """Return the files whose path ends as the question says, the shortest path first."""
+    found = reading.snapshot.find([file, file.rpartition("/")[2]])
+    rows = reading.snapshot.nodes(sorted({number for numbers in found.values() for number in numbers})).values()
+    named = [row for row in rows if f"/{row.node.origin.file or ''}".endswith(f"/{file}") and row.node.language]
+    return sorted(named, key=lambda row: (len(row.node.origin.file or ""), row.node.tenant, row.node.key))
+
+
+def tell_change(node: Node, titles: Sequence[str]) -> str:
+    """Return the gist of a commit's difference: its size, and which of the definitions asked about it touched."""
+    size = f"+{node.fields.get('insertions', 0)} -{node.fields.get('deletions', 0)}"
+    more = f" and {len(titles) - _MAX_TOLD} more" if len(titles) > _MAX_TOLD else ""
+    return f"{size} in {', '.join(titles[:_MAX_TOLD])}{more}" if titles else size

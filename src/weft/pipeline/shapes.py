@@ -40,8 +40,7 @@ _MAX_NAMES: Final = 6
 _MIN_QUOTED_WORDS: Final = 4
 """Fewer words in quotation marks are a name or a term, and not a text to look for."""
 _MAX_QUOTATION_CHARS: Final = 400
-_MAX_TYPE_QUESTION_CHARS: Final = 80
-"""A longer question is not about a single word."""
+_MAX_TYPE_QUESTION_CHARS: Final = 80  # a longer question is not about a single word
 
 _CODE_FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FRAME_LINE: Final = re.compile(
@@ -83,6 +82,7 @@ _ASKED_TYPE: Final = re.compile(
     re.IGNORECASE,
 )
 """A short question about a single word with a capital, which a store of code may have a class for."""
+_CHANGED_WORD: Final = re.compile(r"\b(?:in|to|of|changed|touched)\s+(?:the\s+)?(?:class\s+)?([A-Z]\w{2,40})\b")
 _CALLED_WORD: Final = re.compile(
     r"\b(?:calls?|uses?|invokes?|(?:callers?|usages?|users?|uses) of|references? to|function|method|class)\s+"
     r"(?:the\s+)?(?:function\s+|method\s+|class\s+)?([A-Za-z_]\w{2,100})"
@@ -96,6 +96,7 @@ _FILE_ENDING: Final = re.compile(
     r"\.(?:py|md|rst|txt|go|js|ts|tsx|rs|java|toml|json|ya?ml|cfg|ini|c|h|cpp|rb|html|com|org|io)\Z"
 )
 _CHAPTER: Final = re.compile(r"\bchapter\s+(\d{1,3}|[ivxlc]{1,7}|[a-z]+)\b", re.IGNORECASE)
+_PLAIN_NAMES: Final = {Shape.CALLERS: _CALLED_WORD, Shape.DEFINITION: _DEFINED_WORD, Shape.RECENT: _CHANGED_WORD}
 _ABOUT_NAMES: Final = frozenset({Shape.DEFINITION, Shape.CALLERS})
 
 Span = tuple[int, int]
@@ -120,6 +121,8 @@ _BESIDE_LISTS: Final = frozenset({Shape.HISTORY, Shape.RELEASES, Shape.DEFINITIO
 _MAX_LIST_WORDS: Final = 14
 """A longer question asks for more than a list: why, how, or what to do about it."""
 COMMIT: Final = "commit"
+MARK: Final = "mark"
+"""The field of what a profile's form may print beside an item."""
 TEST_TAG: Final = "test-code"
 """The tag that the code source gives to everything in test files."""
 
@@ -151,8 +154,7 @@ class Shapes(Struct, frozen=True):
 
     asked: frozenset[Shape] = frozenset()
     names: tuple[str, ...] = ()
-    type: str = ""
-    """The one word with a capital that a short question is about, which may be the name of a class."""
+    type: str = ""  # the one word with a capital that a short question is about
     files: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
     places: tuple[Frame, ...] = ()
@@ -169,12 +171,10 @@ def read_shapes(question: str) -> Shapes:
     names = tuple(dict.fromkeys(_names(prose)))[:_MAX_NAMES]
     asked = {shape for shape in PHRASES if shape not in _ABOUT_NAMES and _holds_phrase(shape, prose)}
     named = {shape for shape in _ABOUT_NAMES if _holds_phrase(shape, prose)}
-    if Shape.CALLERS in named and not names:
-        # "who calls dispatch?" names a function by a plain word.
-        names = tuple(dict.fromkeys(match[1] for match in _CALLED_WORD.finditer(prose)))[:_MAX_NAMES]
-    elif Shape.DEFINITION in named and not names:
-        # The same for "where is loads defined?".
-        names = tuple(dict.fromkeys(match[1] for match in _DEFINED_WORD.finditer(prose)))[:_MAX_NAMES]
+    # "who calls dispatch?", "where is loads defined?" and "what changed in Session?" name them by plain words.
+    for shape, word in _PLAIN_NAMES.items():
+        if shape in asked | named and not names:
+            names = tuple(dict.fromkeys(match[1] for match in word.finditer(prose)))[:_MAX_NAMES]
     if names:
         asked |= named
     quotations = (*_error_messages(log), *_quotations(prose))
@@ -186,8 +186,8 @@ def read_shapes(question: str) -> Shapes:
         Shape.QUOTATION: quotations,
         Shape.PLACE: places,
         Shape.COMMIT: hashes,
-        # With a line, it is that which is asked about.
-        Shape.FILE: () if places or frames else files,
+        # With a line, it is that which is asked about; with a change, its commits are.
+        Shape.FILE: () if places or frames or Shape.RECENT in asked else files,
     }
     asked |= {shape for shape, found in present.items() if found}
     chapters = _read_chapters(prose) if "hapter" in prose else ()
@@ -320,7 +320,8 @@ def _is_spelt_as_code(word: str) -> bool:
 class Wanted(Struct, frozen=True):
     """A node that a shape wants, how much (0 to 1), and the part of it that is wanted, if not all.
 
-    With `alone` nothing but that part is shown, else it is shown first. Of `members` the signatures are shown.
+    With `alone` nothing but that part is shown, else it is shown first. Of `members` the signatures are shown,
+    and a `mark`, such as the gist of a change, is printed beside it.
     """
 
     row: NodeRow
@@ -329,6 +330,7 @@ class Wanted(Struct, frozen=True):
     part: Span | None = None
     alone: bool = True
     members: tuple[Node, ...] = ()
+    mark: str = ""
 
 
 def kinds_to_leave_out(filter: Filter) -> tuple[str, ...]:
@@ -428,8 +430,12 @@ def _apply(by_shape: Sequence[Wanted], candidate: Candidate) -> Candidate:
         parts[f"shape_{each.shape}"] = round(each.value, 6)
     value = round(max(wanted.value, candidate.parts.get("shape", 0.0)), 6)
     # What was asked for by its shape is an item of its own, whatever way the walk went to it.
+    node = candidate.node
+    if wanted.mark:
+        node = replace(node, fields={**node.fields, MARK: wanted.mark})
     weighed = replace(
         candidate,
+        node=node,
         parts={**candidate.parts, **parts, "shape": value},
         path=(),
         distance=0,

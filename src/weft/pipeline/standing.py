@@ -22,6 +22,7 @@ from weft.model import Candidate, Filter, Node, NodeRef
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import Gathered, measure_nodes, search
+from weft.pipeline.shapes import MARK
 from weft.ports import Snapshot
 from weft.profiles.types import Fusion, Probe, Standing
 from weft.scoring.bm25 import term_hash
@@ -66,8 +67,6 @@ _FAR_PAST: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 _STANDING: Final[LruCache[tuple[object, ...], list[int]]] = LruCache(32)
 """The rules of a store under a filter, until the store changes: most stores have none, and every page asks."""
-MARK: Final = "mark"
-"""The field that blocks print."""
 _NOTHING_REPLACED: Final[Mapping[NodeRef, str]] = {}
 _LEARNED: Final = frozenset({"memory", "rule", "decision", "experience", "message"})
 """The kinds of nodes that say what somebody held to be true at a time."""

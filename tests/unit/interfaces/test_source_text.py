@@ -275,3 +275,18 @@ def test_hits_beyond_the_limit_are_counted_by_file(weft: Weft) -> None:
         lines = exact_lines("total", find_exact("total", Filter(), reading, "long.py"), 40)
     assert lines[0] == "'total': 100 lines in 1 file, 40 shown (raise limit)"
     assert lines[-1] == "[… long.py 60]"
+
+
+def test_the_commits_of_a_class_are_those_of_its_methods_too(weft: Weft) -> None:
+    lines = log_lines(weft, "Scales", VIEW, 10)
+    assert [line.split(": ")[1].partition(" (")[0] for line in lines[1:]] == ["Add the tare", "Begin"]
+    assert "[Scales.weigh]" in lines[1]
+
+
+@pytest.mark.parametrize("question", ["what changed recently in Scales?", "who last changed scales.py and why?"])
+def test_the_latest_changes_are_told_with_date_author_and_gist(weft: Weft, question: str) -> None:
+    page = weft.context(question, max_tokens=400).text
+    first = page.partition("### ")[2].splitlines()
+    assert first[0] == "Add the tare"
+    assert "2026-03-02 · Ada" in first[1]
+    assert "*+1 -1 in Scales.weigh*" in first or "*+1 -1*" in first
