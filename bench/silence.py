@@ -1,11 +1,10 @@
-"""Does the hook for prompts know when to speak, and is what it hands out fit for a cache?
+"""Does the hook for prompts know when to speak?
 
-python -m bench.silence --httpx FOLDER --gin FOLDER
+python -m bench.silence --httpx FOLDER --gin FOLDER --pytest FOLDER
 
-Both folders hold a repository that was indexed in place (`weft index .`). Forty prompts that want nothing and
-forty that want something are sent to `weft-hook`, half to each repository, each in a session of its own. Then one
-session of 100 turns is held twice in each repository: what the second one is handed out differently, byte for
-byte, would have been read from no cache. Sessions are kept in the store, so run it on a copy.
+Each folder holds a repository that was indexed in place (`weft index .`). Prompts that want nothing and prompts
+that want something are sent to `weft-hook`, each in a session of its own. Sessions are kept in the store, so run
+it on a copy. (`python -m bench.memory.session` measures what is handed out differently in a session.)
 """
 
 import argparse
@@ -13,12 +12,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from bench.silence_prompts import WANTS_NOTHING, WANTS_SOMETHING
+
 SOURCES: Final = Path(__file__).parents[1] / "src"
-TURNS: Final = 100
 
 NOTHING: Final = (
     "yes",
@@ -123,30 +122,21 @@ def send(folder: Path, prompt: str, session: str) -> str:
     return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]) if done.stdout else ""
 
 
-def hold_session(folder: Path, prompts: Sequence[str], name: str) -> list[str]:
-    """Return the answers of one session of `TURNS` prompts, with go-aheads between the questions."""
-    turns = [prompt for pair in zip(prompts * TURNS, NOTHING * TURNS, strict=False) for prompt in pair][:TURNS]
-    return [send(folder, prompt, name) for prompt in turns]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--httpx", type=Path, required=True)
-    parser.add_argument("--gin", type=Path, required=True)
-    asked = parser.parse_args()
+    for name in sorted(WANTS_SOMETHING):
+        parser.add_argument(f"--{name}", type=Path)
+    asked = vars(parser.parse_args())
     run = os.getpid()
-    for name, folder, questions in (("httpx", asked.httpx, HTTPX), ("gin", asked.gin, GIN)):
-        half = NOTHING[::2] if name == "httpx" else NOTHING[1::2]
-        noisy = [prompt for at, prompt in enumerate(half) if send(folder, prompt, f"nothing-{run}-{at}")]
-        mute = [prompt for at, prompt in enumerate(questions) if not send(folder, prompt, f"some-{run}-{at}")]
-        print(f"{name}: spoke at {len(noisy)} of {len(half)} that want nothing {noisy}")
-        print(f"{name}: silent at {len(mute)} of {len(questions)} that want something {mute}")
-        first, second = (hold_session(folder, questions, f"cache-{run}-{number}") for number in (1, 2))
-        handed = sum(len(text.encode()) for text in first)
-        moved = sum(len(old.encode()) for old, new in zip(first, second, strict=True) if old != new)
-        openings = {text.split("\n", 1)[0] for text in first if text}
-        share = moved / max(handed, 1)
-        print(f"{name}: {TURNS} turns, {handed:,} bytes, {share:.2%} differently, {len(openings)} opening")
+    for name, folder in asked.items():
+        if folder is None:
+            continue
+        nothing = [*NOTHING, *WANTS_NOTHING[name]]
+        wanted = [*{"httpx": HTTPX, "gin": GIN}.get(name, ()), *WANTS_SOMETHING[name]]
+        noisy = [prompt for at, prompt in enumerate(nothing) if send(folder, prompt, f"nothing-{run}-{at}")]
+        mute = [prompt for at, prompt in enumerate(wanted) if not send(folder, prompt, f"some-{run}-{at}")]
+        print(f"{name}: spoke at {len(noisy)} of {len(nothing)} that want nothing {noisy}")
+        print(f"{name}: silent at {len(mute)} of {len(wanted)} that want something {mute}")
 
 
 if __name__ == "__main__":

@@ -133,6 +133,57 @@ SESSIONS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+_EXPERIENCE = (
+    "weft experience start --domain testing --strategy read-the-error --goal 'Make test_login pass'"
+    " --hypothesis 'The cookie expires' --action 'Freeze the clock' --prediction 'The tests pass'"
+)
+DAY: list[dict[str, Any]] = [
+    _claude("SessionStart", source="startup", model="claude-sonnet-4-6"),
+    _claude("UserPromptSubmit", prompt="good morning! ready?"),
+    _claude("UserPromptSubmit", prompt="test_login fails since yesterday: the session cookie is gone"),
+    _claude("UserPromptSubmit", prompt="yes, look at that first"),
+    _claude("PostToolUse", tool_name="Bash", tool_input={"command": "git log -3"}, tool_response={"stdout": "x"}),
+    _claude(
+        "PostToolUseFailure",
+        tool_name="Bash",
+        tool_input=_SHELL,
+        tool_use_id="toolu_1",
+        error=f"Exit code 1\n{FAILED}",
+        is_interrupt=False,
+    ),
+    _claude("UserPromptSubmit", prompt="write down what you try"),
+    _claude(
+        "PostToolUse", tool_name="Bash", tool_input={"command": _EXPERIENCE}, tool_response={"stdout": "$STARTED"}
+    ),
+    _claude(
+        "PostToolUseFailure",
+        tool_name="Bash",
+        tool_input=_SHELL,
+        tool_use_id="toolu_2",
+        error="Exit code 4\nERROR: file or directory not found: tests/test_login.py",
+        is_interrupt=False,
+    ),
+    _claude("UserPromptSubmit", prompt="wrong folder, try again"),
+    _claude(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_input=_SHELL,
+        tool_use_id="toolu_3",
+        tool_response={"stdout": "4 passed in 0.38s", "stderr": "", "interrupted": False},
+    ),
+    _claude("UserPromptSubmit", prompt="great, commit it"),
+    _claude("UserPromptSubmit", prompt="next: refunds above 500 euros must be logged, who approves them?"),
+    _claude("UserPromptSubmit", prompt="and how is the session cookie signed again?"),
+    _claude("PreCompact", trigger="auto", custom_instructions=""),
+    _claude("SessionStart", source="compact", model="claude-sonnet-4-6"),
+    _claude("UserPromptSubmit", prompt="continue"),
+    _claude("UserPromptSubmit", prompt="are backups of the ledger verified?"),
+    _claude("UserPromptSubmit", prompt="thanks, that's all for today"),
+]
+"""A day of a coding agent: it starts, finds a failing test, writes an experience down, and is interrupted by a
+compaction. `$STARTED` is the experience that it starts then."""
+
+
 def _message(id: str, text: str) -> dict[str, Any]:
     parts = [{"id": f"prt_{id}", "sessionID": "ses_1", "messageID": f"msg_{id}", "type": "text", "text": text}]
     output = {"message": {"id": f"msg_{id}", "sessionID": "ses_1", "role": "user"}, "parts": parts}

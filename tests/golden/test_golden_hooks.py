@@ -3,12 +3,15 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from golden_sessions import COMMAND, SESSIONS, TURNS, around, make_store
+from golden_sessions import COMMAND, DAY, NOW, SESSIONS, TURNS, around, make_store
+
+from weft import Weft
+from weft.memory.experience_store import start_experience
 
 GOLDEN = Path(__file__).parent / "hooks"
 PLUGIN_RUNNER = Path(__file__).parent / "run_plugin.mjs"
@@ -38,9 +41,9 @@ def run_hook(folder: Path, client: str, payload: Mapping[str, Any]) -> str:
     return done.stdout.decode("ascii")
 
 
-def recorded(folder: Path, client: str) -> Iterator[str]:
+def recorded(folder: Path, client: str, payloads: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the events of a session as they are sent, each with the answer as a person reads it."""
-    for payload in SESSIONS[client]:
+    for payload in payloads:
         name = payload["hook_event_name"]
         said = (
             payload.get("prompt") or (payload.get("tool_input") or {}).get("command") or payload.get("source", "")
@@ -67,7 +70,25 @@ def check(name: str, text: str, folder: Path, request: pytest.FixtureRequest) ->
 def test_a_session_of_a_client_is_answered_as_it_was_read_and_approved(
     client: str, folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    check(client, "\n".join(recorded(folder, client)) + "\n", folder, request)
+    check(client, "\n".join(recorded(folder, client, SESSIONS[client])) + "\n", folder, request)
+
+
+def test_a_day_of_a_coding_agent_is_what_it_was_when_it_was_read(
+    folder: Path, request: pytest.FixtureRequest
+) -> None:
+    with Weft.open(folder / ".weft") as weft:
+        started = start_experience(
+            weft.indexing_context(),
+            goal="Make test_login pass",
+            domain="testing",
+            strategy="read-the-error",
+            hypothesis="The cookie expires",
+            action="Freeze the clock",
+            prediction="The tests pass",
+            now=NOW,
+        )
+    payloads = json.loads(json.dumps(DAY).replace("$STARTED", f"Started experience:{started.id}"))
+    check("day", "\n".join(recorded(folder, "claude-code", payloads)) + "\n", folder, request)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="opencode's plugin runs in JavaScript; there is no node")
@@ -90,4 +111,4 @@ def test_the_plugin_for_opencode_adds_to_messages_tools_and_compactions(
 
 
 def test_no_answers_are_kept_that_nothing_gives() -> None:
-    assert {file.stem for file in GOLDEN.iterdir()} == {*SESSIONS, "opencode"}
+    assert {file.stem for file in GOLDEN.iterdir()} == {*SESSIONS, "opencode", "day"}

@@ -452,3 +452,21 @@ def test_a_prompt_in_a_vault_gets_the_page_of_notes(tmp_path: Path) -> None:
     text = send(tmp_path, "UserPromptSubmit", prompt="Who is the owner of the cargo bike project?").text
     assert "### Cargo bike (PROJECT) #project/build #wheel" in text
     assert "- **Owner**: Ada Brandt" in text
+
+
+@pytest.mark.parametrize("at", [1, 20, 60, 150, -3])
+def test_a_payload_that_is_cut_in_the_middle_leaves_nothing_behind(folder: Path, at: int) -> None:
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "cut", "cwd": str(folder)}
+    payload = json.dumps({**event, "prompt": "Who approves refunds above 500 euros?"}).encode()
+    answer = finish(start(payload[:at], folder))
+    assert (answer.code, answer.out, answer.err) == (0, "", "")
+    assert "Odile" in finish(start(payload, folder)).text
+
+
+def test_two_hooks_of_one_session_at_once_both_answer_and_the_session_has_it_once(folder: Path) -> None:
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "twice", "cwd": str(folder)}
+    payload = json.dumps({**event, "prompt": "Who approves refunds above 500 euros?"}).encode()
+    both = [finish(hook) for hook in [start(payload, folder) for _ in range(2)]]
+    assert {(answer.code, answer.err) for answer in both} == {(0, "")}
+    assert any("Odile" in answer.text for answer in both)
+    assert not finish(start(payload, folder)).text

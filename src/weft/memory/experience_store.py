@@ -25,6 +25,7 @@ from weft.memory.memories import read_names
 from weft.memory.memory_store import find_node, is_small_tenant, newest_nodes
 from weft.memory.vocabulary import AXES, DOMAINS, EXPERIENCE, OPEN, OUTCOMES, STRATEGIES, check_word
 from weft.model import DEFAULT_TENANT, Edge, Filter, View
+from weft.pipeline.standing import find_existing
 from weft.ports import Snapshot
 from weft.text.named_things import find_named_things
 from weft.text.redact import redact_node
@@ -178,13 +179,13 @@ def _store_experience(indexing: IndexingContext, experience: Experience) -> Expe
 
 
 def _live_names(snapshot: Snapshot, experience: Experience) -> list[str]:
-    """Return the files and symbols that an experience names and the store holds, or held when it was stored."""
+    """Return the names of what an experience speaks of that the store holds, or held when it was stored."""
     said = " ".join([experience.goal, experience.hypothesis, experience.action, experience.result])
     mentioned = dict.fromkeys([*experience.files, *find_named_things(said)])
     before = find_node(snapshot, experience.key)
     known = read_names(before) if before is not None else ()
-    found = snapshot.find(list(mentioned)) if mentioned else {}
-    return [name for name in mentioned if found.get(name) or name in known]
+    existing = find_existing(mentioned, snapshot)
+    return [name for name in mentioned if name in existing or name in known]
 
 
 def _edges(snapshot: Snapshot, experience: Experience) -> list[Edge]:

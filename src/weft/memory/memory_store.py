@@ -16,6 +16,7 @@ from weft.memory.vocabulary import CATEGORIES, MEMORY, check_word
 from weft.model import DEFAULT_TENANT, Edge, Filter, Node, View
 from weft.pipeline.query import understand
 from weft.pipeline.retrieve import search
+from weft.pipeline.standing import find_existing
 from weft.ports import Snapshot
 from weft.profiles.types import Fusion, Probe
 from weft.text.named_things import find_named_things
@@ -100,21 +101,21 @@ def remember(
 
 
 def with_names(snapshot: Snapshot, memory: Memory) -> Memory:
-    """Return the memory with the files and symbols it names, as far as the store holds or has held them."""
+    """Return the memory with the names of what it speaks of, as far as the store holds or has held them."""
     mentioned = find_named_things(memory.text)
-    found = snapshot.find(mentioned) if mentioned else {}
-    return replace(memory, names=tuple(name for name in mentioned if found.get(name) or name in memory.names))
+    existing = find_existing(mentioned, snapshot)
+    return replace(memory, names=tuple(name for name in mentioned if name in existing or name in memory.names))
 
 
 def find_stale(
     indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT
 ) -> tuple[tuple[Memory, tuple[str, ...]], ...]:
-    """Return the memories that name files or symbols which are gone from the store, with these, newest first."""
+    """Return the memories that name what is gone from the store, with these names, newest first."""
     with indexing.store.snapshot(View((tenant,))) as snapshot:
         wanted = Filter(kinds=(MEMORY,))
         memories = [memory_from_node(node) for node in newest_nodes(snapshot, wanted, _ALL)]
-        found = snapshot.find(sorted({name for memory in memories for name in memory.names}))
-    gone = [(memory, tuple(name for name in memory.names if not found.get(name))) for memory in memories]
+        existing = find_existing({name for memory in memories for name in memory.names}, snapshot)
+    gone = [(memory, tuple(name for name in memory.names if name not in existing)) for memory in memories]
     return tuple((memory, names) for memory, names in gone if names)
 
 

@@ -22,6 +22,12 @@ from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG
 from weft.profiles.types import Lens, Score
 from weft.text import analyze
 
+ORDER_DIGITS: Final = 3
+"""Digits of a score that decide an order: a text that is added elsewhere moves the fourth of every score, and must
+not reorder a page that a model has in its cache."""
+_PASSING_HALF_LIFE_DAYS: Final = {"context": 30.0, "error": 180.0}
+"""Days after which a memory of a category that passes has half its importance: what is going on, and what went
+wrong. Facts, preferences, decisions and workflows keep theirs for ever."""
 _MAX_COVERAGE_PICKS: Final = 80
 """Items that are picked one by one for what they add; behind so many, order no longer decides what is printed."""
 _MIN_TERM_GAIN: Final = 1e-12
@@ -93,7 +99,7 @@ def score(
             scored,
             key=lambda candidate: (
                 start_first and "start" not in candidate.parts,
-                -candidate.score,
+                -round(candidate.score, ORDER_DIGITS),
                 candidate.node.tenant,
                 candidate.node.key,
             ),
@@ -182,7 +188,7 @@ def _signal_reader(name: str, rule: Score, now: datetime) -> Callable[[Candidate
             candidate.node.modified or candidate.node.created, rule.half_life_days, now
         )
     if name == "importance":
-        return lambda candidate: candidate.node.importance
+        return lambda candidate: candidate.node.importance * _endurance(candidate.node, now)
     if name == "table":
         return lambda candidate: rule.table.get(str(candidate.node.fields.get(rule.table_field, "")), 0.0)
     if name == "edge":
@@ -193,6 +199,13 @@ def _signal_reader(name: str, rule: Score, now: datetime) -> Callable[[Candidate
 def _own_relevance(candidate: Candidate, lens: Lens) -> float:
     """Return the relevance of a candidate; the words of a quotation belong to the quoted passage."""
     return 0.0 if candidate.is_unnamed_quotation(lens.named_with) else candidate.parts.get("relevance", 0.0)
+
+
+def _endurance(node: Node, now: datetime) -> float:
+    """Return what is left of the importance of a memory: all of it, unless its category passes with time."""
+    category = str(node.fields.get("category", "")) if node.kind == "memory" else ""
+    half_life = _PASSING_HALF_LIFE_DAYS.get(category)
+    return 1.0 if half_life is None else _recency(node.modified or node.created, half_life, now)
 
 
 def _closeness(distance: int, rule: Score) -> float:

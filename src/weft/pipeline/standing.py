@@ -295,9 +295,24 @@ def _find_disputes(learned: dict[int, Node], snapshot: Snapshot) -> dict[int, li
 
 def _find_gone(learned: Iterable[Node], snapshot: Snapshot) -> frozenset[str]:
     """Return the names that the learned nodes mention, that were in the store, and are no longer."""
-    names = sorted({name for node in learned for name in _named(node)})
-    found = snapshot.find(names) if names else {}
-    return frozenset(name for name in names if not found.get(name))
+    names = {name for node in learned for name in _named(node)}
+    return frozenset(names - find_existing(names, snapshot))
+
+
+def find_existing(names: Collection[str], snapshot: Snapshot) -> frozenset[str]:
+    """Return those of the names that the store holds: files, symbols, declared commands and versions."""
+    # Only commands and versions have a blank.
+    things = sorted(name for name in names if " " not in name)
+    found = snapshot.find(things) if things else {}
+    existing = {name for name in things if found.get(name)}
+    if len(things) < len(names):
+        # Loaded here: few memories name one.
+        from weft.text.named_things import MANIFESTS, is_declared
+
+        ids = sorted({id for ids in snapshot.find(MANIFESTS).values() for id in ids})
+        texts = [row.node.text for row in snapshot.nodes(ids).values()]
+        existing |= {name for name in names if " " in name and is_declared(name, texts)}
+    return frozenset(existing)
 
 
 def _named(node: Node) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from bench.merges import merge_files, random_edits, settle
+from bench.memory.merges import merge_files, random_edits, settle
 
 from weft import Weft
 from weft.errors import InvalidInput

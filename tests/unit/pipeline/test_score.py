@@ -87,3 +87,15 @@ def test_what_only_quotes_a_passage_has_no_relevance_of_its_own_unless_it_is_cal
     assert one(rule, found, lens, parts={"relevance": 0.8, "start": 1.0}) == 0.8
     assert one(rule, noted, lens, parts={"relevance": 0.8}) == 0.8
     assert one(rule, found, parts={"relevance": 0.8}) == 0.8
+
+
+def test_the_fourth_digit_of_a_score_changes_no_order() -> None:
+    def order(first: float, second: float) -> list[str]:
+        found = [
+            Candidate(Node(key, "note", text=key), parts={"relevance": relevance})
+            for key, relevance in (("a", first), ("b", second))
+        ]
+        return [candidate.node.key for candidate in score(found, Score(), LENS, NOW, ())]
+
+    assert order(0.5002, 0.5004) == order(0.5004, 0.5002) == ["a", "b"]
+    assert order(0.501, 0.502) == ["b", "a"]

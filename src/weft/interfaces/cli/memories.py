@@ -121,7 +121,7 @@ def memories(
     category: Category = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many to list.")] = 20,
     stale: Annotated[
-        bool, typer.Option("--stale", help="Only those that name a file or symbol which is gone from the store.")
+        bool, typer.Option("--stale", help="Only those that name what is gone from the store.")
     ] = False,
     apply: Annotated[
         bool, typer.Option("--apply", help="With `audit`: remove and merge what can be decided.")

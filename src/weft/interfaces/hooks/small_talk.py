@@ -21,12 +21,12 @@ def _words(text: str) -> frozenset[str]:
 
 
 _FILLERS: Final = _words(
-    "a again all also am an and any are as at away be bit both but by can could did do does doing done dont "
-    "either else everything first for from go had has have hello here hey hi i id im in instead into is it "
-    "itll its ive just last lets me more most much my neither next now number of on one ones option or other "
-    "others our please pls plz previous quite really right same second shall should so some that thats the "
-    "them then there these they thing things third this those to too up us very was way we well will with "
-    "would you your youre"
+    "a again all also am an and any anything are as at away back be bit both but by can could did do does "
+    "doing done dont either else everything first for from go had has have hello here hey hi i id im in "
+    "instead into is it itll its ive just last lets me more most much my neither next now number of on one "
+    "ones only option or other others our please pls plz previous quite really right same second shall should "
+    "so some something that thats the them then there these they thing things third this those to too up us "
+    "very was way we well what whats will with without would you your youre"
 )
 """Words that say nothing about a topic. A prompt of these alone points at what was said before."""
 _REACTIONS: Final = _words(
@@ -40,12 +40,12 @@ _REACTIONS: Final = _words(
 )
 """Words of agreement, refusal, thanks, praise and regret."""
 _GO_AHEAD: Final = _words(
-    "abort accept add ahead amend answer apply approve approved begin branch build cancel carry change "
-    "changes check checks choose clean commit commits complete confirm confirmed continue decline delete "
-    "deploy discard do drop everything execute fetch file files finish fix format going ignore it keep lint "
-    "main make master merge pause pick pr proceed publish pull push rebase redo reject release remove repeat "
-    "reply rerun resume retry revert run save send ship skip squash start stash submit suite sync tag take "
-    "test tests try undo update use"
+    "abort accept add ahead amend answer apply approve approved begin branch build cancel carry change changes "
+    "check checks choose clean commit commits complete confirm confirmed continue decline delete deploy "
+    "discard do drop everything execute fetch file files finish fix format going ignore it keep lint main make "
+    "master merge message messages name pass passed passes passing pause pick pr proceed publish pull push "
+    "rebase redo reject release remove rename repeat reply rerun resume retry revert run save send ship skip "
+    "squash start stash submit suite sync tag take test tests try undo update use"
 )
 """Words that tell an assistant to act on what was agreed: alone they name no topic."""
 _SPEECH: Final = _words(

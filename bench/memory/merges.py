@@ -1,6 +1,6 @@
 """Merge the exports of two machines at random, as git does, and count conflicts and resurrections.
 
-python -m bench.merges [--merges 1000] [--seed 1]
+python -m bench.memory.merges [--merges 1000] [--seed 1]
 
 Each merge starts from a common export; both machines add, change and forget records, and `git merge-file --union`
 joins the two files. A conflict is a marker in the merged file or a line that cannot be read; a resurrection is a
