@@ -22,7 +22,7 @@ from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG
 from weft.profiles.types import Lens, Score
 from weft.text import analyze
 
-ORDER_DIGITS: Final = 3
+_ORDER_DIGITS: Final = 3
 """Digits of a score that decide an order: a text that is added elsewhere moves the fourth of every score, and must
 not reorder a page that a model has in its cache."""
 _PASSING_HALF_LIFE_DAYS: Final = {"context": 30.0, "error": 180.0}
@@ -62,8 +62,8 @@ _LIFTING_PIECES: Final = 8
 """Pieces of a file that count for its lift: a long file must not win by its length."""
 _FURTHER_PIECE_FACTOR: Final = 0.4
 """The factor for each further piece of a file, so that the first ten show several files."""
-# What makes up the part `file` on a page, chosen with the same repositories in view and checked on the questions
-# about three others: wanted files on a page of 500 tokens 0.87 without title and lift, 0.90 with them.
+# What makes up the part `file` on a page, chosen among eleven settings with the same repositories and the judged
+# questions about three others in view: wanted files on a page of 500 tokens 0.87 without title and lift, else 0.90.
 _PAGE_TITLE: Final = 0.45
 """For a definition whose name is made of words of the question only; by the square of the share of them."""
 _PAGE_PATH: Final = 0.31
@@ -99,7 +99,7 @@ def score(
             scored,
             key=lambda candidate: (
                 start_first and "start" not in candidate.parts,
-                -round(candidate.score, ORDER_DIGITS),
+                -round(candidate.score, _ORDER_DIGITS),
                 candidate.node.tenant,
                 candidate.node.key,
             ),
@@ -299,6 +299,11 @@ def score_besides_match(candidate: Candidate, weights: Mapping[str, float]) -> f
     names = ("lexical", "semantic", "relevance")
     measured = sum([weights.get(name, 0.0) * candidate.parts.get(name, 0.0) for name in names])
     return candidate.score - score_factor(candidate, weights) * measured
+
+
+def best_first(scores: Sequence[float]) -> list[int]:
+    """Return the indexes of some scores, the best first, and those of equal ones in their order."""
+    return sorted(range(len(scores)), key=lambda index: (-round(scores[index], _ORDER_DIGITS), index))
 
 
 # --- code: what files, paths and definitions add ------------------------------------------------------------

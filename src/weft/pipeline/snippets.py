@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.query import Query, read_cosines, sum_gains
-from weft.pipeline.score import ORDER_DIGITS, score_besides_match, score_factor
+from weft.pipeline.score import best_first, score_besides_match, score_factor
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
 from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
@@ -132,9 +132,7 @@ def _add_textless(
             found.end.append(0)
             found.tokens.append(0)
             found.score.append(round(words + meaning + others[owner], _SCORE_DECIMALS))
-    found.order[:] = sorted(
-        range(len(found.score)), key=lambda index: (-round(found.score[index], ORDER_DIGITS), index)
-    )
+    found.order[:] = best_first(found.score)
     return found
 
 
@@ -171,9 +169,7 @@ def _rank(
         # A long part that was asked for is read from its beginning.
         found.score.append(round(score - _PART_STEP * known, _SCORE_DECIMALS))
     # The candidates come in their total order, and snippets in that of the text: ties keep both.
-    found.order.extend(
-        sorted(range(len(found.score)), key=lambda index: (-round(found.score[index], ORDER_DIGITS), index))
-    )
+    found.order.extend(best_first(found.score))
     return found
 
 
