@@ -63,7 +63,7 @@ _LIFTING_PIECES: Final = 8
 _FURTHER_PIECE_FACTOR: Final = 0.4
 """The factor for each further piece of a file, so that the first ten show several files."""
 # What makes up the part `file` on a page, chosen among eleven settings with the same repositories and the judged
-# questions about three others in view: wanted files on a page of 500 tokens 0.87 without title and lift, else 0.90.
+# questions about three others in view: wanted files on a page of 500 tokens 0.87 without title and lift, 0.90 now.
 _PAGE_TITLE: Final = 0.45
 """For a definition whose name is made of words of the question only; by the square of the share of them."""
 _PAGE_PATH: Final = 0.31
