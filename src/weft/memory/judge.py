@@ -71,6 +71,8 @@ def judge(new: str, old: str) -> Judgement:
     replaced = _find_new_value(new, old)
     if replaced:
         return Judgement(Verdict.SUPERSEDES, replaced)
+    if _are_about_two_things(new, old):
+        return Judgement(Verdict.OTHER)
     left, right = _read_statement(new), _read_statement(old)
     difference = _difference(left.words, right.words)
     # First: a text that negates another has nearly all words in common with it.
@@ -86,6 +88,12 @@ def _find_new_value(new: str, old: str) -> str:
     if now is None or before is None or now.key != before.key or read_scope(new) != read_scope(old):
         return ""
     return "" if now.gives_same_value(before) else f"{now.value!r} instead of {before.value!r}"
+
+
+def _are_about_two_things(new: str, old: str) -> bool:
+    """Return whether both texts say what they are about, and that is not the same: a name is no typing error."""
+    now, before = read_address(new), read_address(old)
+    return now is not None and before is not None and now.key != before.key
 
 
 def _read_statement(text: str) -> _Statement:

@@ -91,3 +91,8 @@ def test_what_does_not_exclude_the_other_leaves_it_alone(new: str, old: str) -> 
 
 def test_a_thing_that_can_have_two_qualities_keeps_both() -> None:
     assert judge("The API client is in Go", "The API client is slow").verdict is not Verdict.SUPERSEDES
+
+
+def test_values_of_two_things_with_like_names_are_neither_the_same_nor_a_contradiction() -> None:
+    for old in ("We moved the region of Peltovdel to Paris", "We moved the region of Peltovdel to Oregon"):
+        assert judge("We moved the region of Peltovbar to Paris", old).verdict is Verdict.OTHER
