@@ -64,7 +64,7 @@ def install(
         _warn(hook_client.note, store, remove)
         return
     known = client_settings.CLIENTS.get(client or "")
-    store_option = _store_option(known, store, home, everywhere)
+    store_option = _server_store_option(known, store, home, everywhere)
     options = ["mcp", *store_option, *_options(profile, write, tenants)]
     # A file in the folder is shared with others, whose program lies elsewhere.
     is_shared = known is not None and known.in_folder is not None and not everywhere
@@ -122,17 +122,11 @@ def _hook_store_option(
     client: hook_settings.HookClient, store: str | None, home: config.ClientFolders, everywhere: bool
 ) -> tuple[str, ...]:
     """Return the option that names the store, or nothing if the hooks find it from the session's folder."""
-    if client.is_for_all(everywhere) and store is None:
+    is_for_all = client.is_for_all(everywhere)
+    if is_for_all and store is None:
         return ()
-    server = config.server_url(store, config.read_environment())
-    if server:
-        return ("--store", server)
-    try:
-        folder = config.find_store(store, config.read_environment()).absolute()
-    except StoreError:
-        return ()
-    is_nearest = folder == home.working / ".weft" and not client.is_for_all(everywhere)
-    return () if is_nearest else ("--store", str(folder))
+    nearest = home.working / ".weft"
+    return _store_option(store, lambda folder: None if folder == nearest and not is_for_all else str(folder))
 
 
 def _warn(note: str, store: str | None, remove: bool) -> None:
@@ -201,19 +195,26 @@ def _options(profile: str | None, write: bool, tenants: Sequence[str] | None) ->
     ]
 
 
-def _store_option(
+def _server_store_option(
     client: client_settings.Client | None, store: str | None, home: config.ClientFolders, everywhere: bool
 ) -> tuple[str, ...]:
     """Return the option that names the store, or nothing if the client will find it by itself."""
-    server = config.server_url(store, config.read_environment())
+    if client is None:
+        return _store_option(store, str)
+    return _store_option(store, lambda folder: client_settings.store_argument(client, folder, home, everywhere))
+
+
+def _store_option(store: str | None, name: Callable[[Path], str | None]) -> tuple[str, ...]:
+    """Return the option for a store, which `name` names by its folder; nothing if that returns None."""
+    around = config.read_environment()
+    server = config.server_url(store, around)
     if server:
         return ("--store", server)
     try:
-        folder = config.find_store(store, config.read_environment()).absolute()
+        word = name(config.find_store(store, around).absolute())
     except StoreError:
         # Installing before the first `weft index` is allowed: the server then uses the nearest store it finds.
         return ()
-    word = str(folder) if client is None else client_settings.store_argument(client, folder, home, everywhere)
     return () if word is None else ("--store", word)
 
 
