@@ -1,6 +1,6 @@
 """Find candidates that repeat another one: the better-scored one stays, and the ledger names it for the other."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -159,8 +159,13 @@ def join_overloads(candidates: tuple[Candidate, ...]) -> tuple[tuple[Candidate, 
     return tuple([joined.get(id(each), each) for each in candidates if id(each) not in left]), others
 
 
-def find_said_elsewhere(entries: Sequence[Entry], repeated: Mapping[int, str]) -> dict[int, str]:
-    """Return the entries that another one says: a task in the text of its note, the mere name of another node."""
+def find_said_elsewhere(
+    entries: Sequence[Entry], repeated: Mapping[int, str], wanted_kinds: Collection[str] = ()
+) -> dict[int, str]:
+    """Return the entries that another one says: a task in the text of its note, the mere name of another node.
+
+    Nodes of the wanted kinds stay beside the note that holds them as a line.
+    """
     kept = [entry.candidate.node for index, entry in enumerate(entries) if index not in repeated]
     present = {node.ref for node in kept}
     named: dict[tuple[str, str], Node] = {}
@@ -171,8 +176,9 @@ def find_said_elsewhere(entries: Sequence[Entry], repeated: Mapping[int, str]) -
     for index, entry in enumerate(entries):
         node = entry.candidate.node
         text = node.fields.get(LINE_OF)
-        # What was asked for by name stays.
-        if text and (node.tenant, text) in present and "start" not in entry.candidate.parts:
+        # What was asked for by name or kind stays.
+        is_wanted = "start" in entry.candidate.parts or node.kind in wanted_kinds
+        if text and (node.tenant, text) in present and not is_wanted:
             said[index] = f"a line of {text}"
         elif (other := named.get((node.tenant, node.title), node)).ref != node.ref and _is_mere_name(node):
             said[index] = f"only the name of {other.key}"

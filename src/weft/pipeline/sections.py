@@ -18,7 +18,7 @@ from weft.pipeline.dedupe import Entry, dedupe, find_said_elsewhere, join_overlo
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Reading, Scale
 from weft.pipeline.retrieve import Gathered, add_relevance, split_into_passages
-from weft.pipeline.score import active_weights, order_by_coverage, score
+from weft.pipeline.score import active_weights, label_stem, order_by_coverage, score
 from weft.pipeline.slots import HeadingCost, PlacedSlot, RankedSnippets, part_slot, pointers_slot, section_slot
 from weft.pipeline.snippets import rank_snippets
 from weft.pipeline.subjects import SubjectPart, fill_parts
@@ -267,7 +267,7 @@ def drop_repeats(
             own = [index for index, entry in enumerate(entries) if entry.section == section.name]
             repeated_here = dedupe([entries[index] for index in own], section.dedupe)
             repeated |= {own[position]: why for position, why in repeated_here.items()}
-    repeated = {**repeated, **find_said_elsewhere(entries, repeated)}
+    repeated = {**repeated, **find_said_elsewhere(entries, repeated, _wanted_kinds(plan, entries))}
     # By identity: where sections stand alone, equal candidates may stand in several.
     dropped = {id(entries[index].candidate) for index in repeated}
     kept = {
@@ -278,6 +278,15 @@ def drop_repeats(
         Refusal(entries[index].candidate, entries[index].section, why) for index, why in sorted(repeated.items())
     ]
     return kept, refusals + overloads
+
+
+def _wanted_kinds(plan: Plan, entries: Sequence[Entry]) -> frozenset[str]:
+    """Return the kinds of entries that the request asks for, by its filter or by a lens that raises them."""
+    lenses = [plan.lens_for(section.lens) for section in plan.sections()]
+    raised = [kind for lens in lenses for kind, factor in lens.raise_kinds.items() if factor > 1]
+    # Compared as lenses do: in any case, in the singular or plural.
+    wanted = set(map(label_stem, [*plan.request.filter.kinds, *raised]))
+    return frozenset(kind for entry in entries if label_stem(kind := entry.candidate.node.kind) in wanted)
 
 
 def fill_section(

@@ -129,6 +129,18 @@ def test_a_task_is_printed_once_with_its_note_or_alone(weft: Weft) -> None:
     assert "- **Due**: 2026-04-20" in alone
 
 
+def test_a_task_stays_beside_its_note_where_its_kind_is_asked_for_or_raised_by_the_lens(weft: Weft) -> None:
+    question, task = "what tasks are open on the cargo bike", "### Lace the front wheel (TASK)"
+    both = weft.context(question, filter=Filter(kinds=("task", "project"))).text
+    raised = weft.context(question, lens="planning").text
+    assert task in both
+    assert task in raised
+    assert "### Cargo bike (PROJECT)" in both
+    assert "### Cargo bike (PROJECT)" in raised
+    assert task not in weft.context(question).text
+    assert task not in weft.context(question, lens="writing").text
+
+
 def test_a_canvas_is_its_cards_and_links_the_notes_on_it(vault: dict[str, Unit]) -> None:
     board = vault["Boards/Spring plan.canvas"]
     assert board.nodes[0].kind == "canvas"
