@@ -4,7 +4,7 @@ All formats print `Lines`; joining them gives the text of the page, and reading 
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -16,6 +16,8 @@ from weft.text import find_body_start, find_signature, is_blank
 
 _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 _BEFORE_FILLED_LINE: Final = re.compile(r"\n(?!\n|\Z)")
+_TWO_BLANK_LINES: Final = re.compile(r"\n[^\S\n]*\n[^\S\n]*\n")
+_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _MAX_MEMBER_CHARACTERS: Final = 110
 """Characters of a signature that tells of a definition: its name, and what it takes."""
 
@@ -118,12 +120,14 @@ def _range_entry(first: Lines, last: Lines, first_line: int, last_line: int) -> 
 class Run(Struct, frozen=True):
     """A stretch of text ready to print (`text`), and as it is stored (`raw`).
 
-    `first_line` is the source line of its beginning, or None if the text has no known lines.
+    `first_line` is the source line of its beginning, or None if the text has no known lines. `numbers` are the
+    source lines of all its lines where some between them are not printed.
     """
 
     text: str
     raw: str
     first_line: int | None = None
+    numbers: tuple[int, ...] = ()
 
 
 class Body(Struct, frozen=True):
@@ -176,12 +180,14 @@ def run_lines(node: Node, run: Run, text: str) -> list[Lines]:
     """Return the lines of a run, printed as `text`; each is marked verbatim if it equals the stored line."""
     key, tenant, origin, first = node.key, node.tenant, node.origin, run.first_line
     # Most runs are printed as they are stored, and stay one element however many lines they have.
-    if first is None or text is run.raw:
+    if first is None or (text is run.raw and not run.numbers):
         return [Lines(text, key, tenant, origin, first, first is not None)]
     stored = [line.removesuffix("\r") for line in run.raw.split("\n")]
     return [
         Lines(line, key, tenant, origin, number, line == stored_line)
-        for number, (line, stored_line) in enumerate(zip(text.split("\n"), stored, strict=True), first)
+        for number, line, stored_line in zip(
+            run.numbers or range(first, first + len(stored)), text.split("\n"), stored, strict=True
+        )
     ]
 
 
@@ -198,13 +204,14 @@ def _quote_spans(node: Node, spans: Sequence[Span], bounds: Span, code: bool, li
     """Quote the spans of the node's text; whether there are gaps around them is judged within `bounds`."""
     text, origin = node.text, node.origin
     line = origin.first_line if origin.file and origin.first_line is not None else 1
+    left_out = {line + index for index in _find_surplus_blanks(node)} if not code else set()
     counted = 0  # newlines are counted from span to span, never twice over the same text
     runs: list[Run] = []
     shown = _limit_spans(spans, text, limit)
     for start, end in shown:
         line += text.count("\n", counted, start)
         counted = start
-        runs.append(_make_run(text[start:end], line))
+        runs.append(_leave_out(_make_run(text[start:end], line), left_out))
     runs = [run for run in runs if run.text]
     if not runs:
         return None
@@ -223,6 +230,41 @@ def _make_run(raw: str, line: int) -> Run:
     # Cleaning keeps the number of newlines, so the same lines can be cut from the stored text.
     stored = raw.split("\n")[skipped : text.count("\n", 0, end) + 1]
     return Run(text[start:end], "\n".join(stored), line + skipped)
+
+
+def _find_surplus_blanks(node: Node) -> Iterator[int]:
+    """Yield the index of each line of a note that is blank below a blank one, outside of fences.
+
+    Comments and queries that a note hides leave such lines, so that those below them keep their numbers.
+    """
+    # Only notes hide anything, and few of them: the others are not read line by line.
+    if "_form" not in node.fields or not _TWO_BLANK_LINES.search(node.text):
+        return
+    fence, below_blank = "", False
+    for index, line in enumerate(node.text.split("\n")):
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
+            fence = ""
+        is_blank_line = not fence and not line.strip()
+        if is_blank_line and below_blank:
+            yield index
+        below_blank = is_blank_line
+
+
+def _leave_out(run: Run, left_out: Collection[int]) -> Run:
+    """Return the run without some lines of its source; the others keep their numbers."""
+    if not left_out or run.first_line is None:
+        return run
+    lines = zip(run.text.split("\n"), run.raw.split("\n"), strict=True)
+    kept = [(number, *pair) for number, pair in enumerate(lines, run.first_line) if number not in left_out]
+    if len(kept) == run.text.count("\n") + 1:
+        return run
+    if not kept:
+        return Run("", "")
+    numbers, texts, stored = zip(*kept, strict=True)
+    return Run("\n".join(texts), "\n".join(stored), numbers[0], numbers)
 
 
 def _join_spans(spans: Iterable[Span], text: str, first: int) -> list[Span]:

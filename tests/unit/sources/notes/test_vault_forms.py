@@ -79,6 +79,28 @@ def test_comments_and_queries_are_not_printed_and_the_lines_below_keep_their_num
     assert written[first + heading - 1] == "## Open work"
 
 
+@pytest.mark.parametrize("format", ["markdown", "plain", "xml"])
+def test_hidden_comments_and_queries_leave_one_blank_line_and_the_manifest_names_the_right_lines(
+    tmp_path: Path, format: str
+) -> None:
+    code = "```python\nfirst = 1\n\n\nsecond = 2\n```"
+    text = (
+        f"Kept #garden\n\n%% one %%\n\n%% two\nthree %%\n\n```dataview\nLIST\n```\n\nBelow\n\n{code}\n\n\nLast\n"
+    )
+    write(tmp_path / "vault", **{"Garden.md": text})
+    with Weft.open(tmp_path / "store") as opened:
+        opened.index(tmp_path / "vault", source="v")
+        context = opened.context("Garden", format=format)
+    assert f"Kept #garden\n\nBelow\n\n{code}\n\nLast" in context.text
+    printed, written, named = context.text.split("\n"), text.split("\n"), 0
+    for entry in context.manifest:
+        if entry.verbatim and entry.source_first_line and entry.source_last_line:
+            lines = written[entry.source_first_line - 1 : entry.source_last_line]
+            assert printed[entry.first_line - 1 : entry.last_line] == lines
+            named += len(lines)
+    assert named == 12
+
+
 def test_a_query_links_to_the_notes_that_it_names(tmp_path: Path) -> None:
     notes = units(write(tmp_path, **{"A.md": "```dataview\nLIST FROM [[B]]\n```\n", "B.md": "x"}))
     assert edges(notes["A.md"], "queries") == [("A.md", "B.md")]
