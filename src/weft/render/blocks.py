@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from weft.model import Detail, Item, Json, Node
 from weft.profiles.types import Block, Profile
 from weft.render.harmless import one_line
-from weft.render.lines import Body, build_body, plain_body
+from weft.render.lines import Body, build_body, leave_out_fields, plain_body
 from weft.render.node_values import (
     Dialect,
     display_name,
@@ -266,12 +266,25 @@ def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 def _body_piece(item: Item, block: Block, style: ItemStyle, code: bool) -> Piece | None:
     body = build_body(item, code, block.limit, style.titled)
+    if body is not None and not code and (printed := _printed_values(item, style)):
+        body = leave_out_fields(item.candidate.node, body, printed)
     if body is None or (_is_summary(item, body) and any(other.block == "summary" for other in style.blocks)):
         return None
     # What a subject is defined by keeps its marks: the reader must know that there is more of it.
     if not body.code and style.level == _SECTION_ITEM_LEVEL:
         body = _mark_cut_sentences(item, body)
     return Prose("code" if body.code else "text", body)
+
+
+def _printed_values(item: Item, style: ItemStyle) -> frozenset[tuple[str, str]]:
+    """Return the names and values of fields that the page prints of a note whose text may state them too."""
+    if "::" not in item.candidate.node.text or item.detail is Detail.SUMMARY:
+        return frozenset()
+    blocks = [block for block in style.blocks if block.block == "fields" and block.label != _DATA]
+    pieces = [piece for block in blocks if isinstance(piece := _fields(item, block, style), Entries)]
+    entries = [entry for piece in pieces for entry in piece.entries]
+    values = [(e.name, e.value if isinstance(e.value, list | tuple) else (e.value,)) for e in entries]
+    return frozenset((name, format_value(value)) for name, listed in values for value in listed)
 
 
 def _mark_cut_sentences(item: Item, body: Body) -> Body:

@@ -18,6 +18,9 @@ _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 _BEFORE_FILLED_LINE: Final = re.compile(r"\n(?!\n|\Z)")
 _TWO_BLANK_LINES: Final = re.compile(r"\n[^\S\n]*\n[^\S\n]*\n")
 _FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_FIELD_LINE: Final = re.compile(r"([^\W\d_][\w -]{0,39}?)::[ \t]+(\S.*)")
+"""A line of a note that only states a field; one in a list may have lines below it, and is not taken."""
+_WIKILINK: Final = re.compile(r"\[\[(?:[^\[\]]*[|/])?([^\[\]|/]*)\]\]")
 _MAX_MEMBER_CHARACTERS: Final = 110
 """Characters of a signature that tells of a definition: its name, and what it takes."""
 
@@ -204,7 +207,7 @@ def _quote_spans(node: Node, spans: Sequence[Span], bounds: Span, code: bool, li
     """Quote the spans of the node's text; whether there are gaps around them is judged within `bounds`."""
     text, origin = node.text, node.origin
     line = origin.first_line if origin.file and origin.first_line is not None else 1
-    left_out = {line + index for index in _find_surplus_blanks(node)} if not code else set()
+    left_out = {line + index for index in _find_surplus_lines(node)} if not code else set()
     counted = 0  # newlines are counted from span to span, never twice over the same text
     runs: list[Run] = []
     shown = _limit_spans(spans, text, limit)
@@ -232,13 +235,21 @@ def _make_run(raw: str, line: int) -> Run:
     return Run(text[start:end], "\n".join(stored), line + skipped)
 
 
-def _find_surplus_blanks(node: Node) -> Iterator[int]:
-    """Yield the index of each line of a note that is blank below a blank one, outside of fences.
+def leave_out_fields(node: Node, body: Body, printed: Collection[tuple[str, str]]) -> Body | None:
+    """Return the body without the lines that only state one of the printed fields; None if that is all of it."""
+    first = node.origin.first_line if node.origin.file and node.origin.first_line is not None else 1
+    left_out = {first + index for index in _find_surplus_lines(node, printed)}
+    runs = tuple([run for each in body.runs if (run := _leave_out(each, left_out)).text])
+    return replace(body, runs=runs) if runs or body.members else None
 
-    Comments and queries that a note hides leave such lines, so that those below them keep their numbers.
+
+def _find_surplus_lines(node: Node, printed: Collection[tuple[str, str]] = ()) -> Iterator[int]:
+    """Yield the index of each line of a note that is blank below a blank one or states a printed field.
+
+    Comments and queries that a note hides leave blank lines, so that those below them keep their numbers.
     """
     # Only notes hide anything, and few of them: the others are not read line by line.
-    if "_form" not in node.fields or not _TWO_BLANK_LINES.search(node.text):
+    if "_form" not in node.fields or not (printed or _TWO_BLANK_LINES.search(node.text)):
         return
     fence, below_blank = "", False
     for index, line in enumerate(node.text.split("\n")):
@@ -247,24 +258,39 @@ def _find_surplus_blanks(node: Node) -> Iterator[int]:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
             fence = ""
+        if not fence and printed and _read_field(line) in printed:
+            yield index
+            continue
         is_blank_line = not fence and not line.strip()
         if is_blank_line and below_blank:
             yield index
         below_blank = is_blank_line
 
 
+def _read_field(line: str) -> tuple[str, str] | None:
+    """Return the name and the value of the field that a line states, as the reader of notes stores them."""
+    match = _FIELD_LINE.fullmatch(line)
+    if match is None:
+        return None
+    return re.sub(r"[ .-]+", "_", match[1].strip().lower()), one_line(_WIKILINK.sub(r"\1", match[2]))
+
+
 def _leave_out(run: Run, left_out: Collection[int]) -> Run:
     """Return the run without some lines of its source; the others keep their numbers."""
     if not left_out or run.first_line is None:
         return run
-    lines = zip(run.text.split("\n"), run.raw.split("\n"), strict=True)
-    kept = [(number, *pair) for number, pair in enumerate(lines, run.first_line) if number not in left_out]
-    if len(kept) == run.text.count("\n") + 1:
+    texts, stored = run.text.split("\n"), run.raw.split("\n")
+    numbers = run.numbers or range(run.first_line, run.first_line + len(texts))
+    kept = [index for index, number in enumerate(numbers) if number not in left_out]
+    if len(kept) == len(texts):
         return run
+    # What stood around the lines that go may leave blank ones at the ends.
+    filled = [position for position, index in enumerate(kept) if texts[index].strip()]
+    kept = kept[filled[0] : filled[-1] + 1] if filled else []
     if not kept:
         return Run("", "")
-    numbers, texts, stored = zip(*kept, strict=True)
-    return Run("\n".join(texts), "\n".join(stored), numbers[0], numbers)
+    text, raw = ("\n".join([lines[index] for index in kept]) for lines in (texts, stored))
+    return Run(text, raw, numbers[kept[0]], tuple([numbers[index] for index in kept]))
 
 
 def _join_spans(spans: Iterable[Span], text: str, first: int) -> list[Span]:

@@ -122,6 +122,32 @@ def test_inline_fields_and_properties_are_fields_and_typed_links(vault: dict[str
     assert own_fields(meeting.nodes[0])["attendees"] == ["Ada Brandt", "Jonas Meer"]
 
 
+@pytest.mark.parametrize("format", ["markdown", "plain", "xml", "json"])
+def test_a_line_that_only_states_a_printed_field_is_left_out_of_the_text(weft: Weft, format: str) -> None:
+    question = "what does the cargo bike cost"
+    printed = weft.context(question, format=format).text
+    assert printed.count("640 euros") == 1
+    assert "supplier::" not in printed
+    # Where the page prints no fields, or the lens not this one, the text still says it.
+    assert "budget:: 640 euros" in weft.context(question, format=format, include_fields=False).text
+    assert "budget:: 640 euros" in weft.context(question, format=format, lens="planning").text
+
+
+def test_lines_that_say_something_else_than_the_printed_fields_stay(tmp_path: Path) -> None:
+    lines = ["status:: open", "We have [owner:: [[Ada]]] and more.", "- place:: shed", "  behind the house"]
+    code = ["```", "colour:: red", "```"]
+    text = "\n".join(["---", "status: closed", "---", "colour:: red", "", *lines, "", *code, "", "Last [[Ada]]"])
+    write(tmp_path / "vault", **{"Garden.md": text})
+    with Weft.open(tmp_path / "store") as opened:
+        opened.index(tmp_path / "vault", source="v")
+        context = opened.context("Garden")
+    assert "- **Colour**: red" in context.text
+    assert "\n".join(["", "", *lines, "", *code, "", "Last [[Ada]]"]) in context.text
+    assert context.text.count("colour:: red") == 1
+    [quoted] = [entry for entry in context.manifest if entry.verbatim]
+    assert (quoted.source_first_line, quoted.source_last_line) == (6, 15)
+
+
 def test_tasks_have_their_states_and_dates(vault: dict[str, Unit]) -> None:
     tasks = {each.title: own_fields(each) for each in vault["Projects/Cargo bike.md"].nodes if each.kind == "task"}
     assert tasks == {
