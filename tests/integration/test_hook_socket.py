@@ -163,3 +163,20 @@ def test_the_server_for_agents_answers_hooks(folder: Path) -> None:
     assert FACT in answer
     assert "numpy" not in loaded
     assert not sockets(folder)
+
+
+def test_the_server_over_http_answers_hooks(folder: Path) -> None:
+    with subprocess.Popen(
+        [COMMAND[0], "-m", "weft", "serve", "--port", "0", "--workers", "1"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**around(folder), "XDG_RUNTIME_DIR": os.environ["XDG_RUNTIME_DIR"]},
+    ) as server:
+        wait_for(lambda: bool(sockets(folder)))
+        answer, loaded = ask(folder)
+        server.terminate()
+        server.wait(30)
+    assert FACT in answer
+    assert "numpy" not in loaded
+    assert not sockets(folder)

@@ -15,6 +15,8 @@ from weft.text.statements import read_scope
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 """A number with its decimals, a version or a time of day."""
+_REDACTED: Final = re.compile(r"\[redacted: [^\]\n]*\]")
+"""The mark of a secret that was taken out: two texts that hold one have nothing in common by it."""
 _FILLERS: Final = frozenset(
     term for word in ("please", "remember", "note", "always", "really", "sure", "make") for term in analyze(word)
 )
@@ -98,7 +100,7 @@ def _are_about_two_things(new: str, old: str) -> bool:
 
 def _read_statement(text: str) -> _Statement:
     # What is named only to be ruled out is no part of the statement, and its "not" negates nothing else.
-    compared = CONTRAST.sub("", text[:_MAX_COMPARED_CHARACTERS])
+    compared = CONTRAST.sub("", _REDACTED.sub("", text[:_MAX_COMPARED_CHARACTERS]))
     terms = (term for term in analyze(NEGATION.sub(" ", compared)) if not _NUMBER.fullmatch(term))
     words = tuple(term for term in terms if term not in _FILLERS)
     # Two negations cancel each other out.
@@ -124,6 +126,9 @@ def _find_contradiction(left: _Statement, right: _Statement, difference: _Differ
             return "one of them negates it"
     # Statements with different numbers are about different cases, not another choice in the same one.
     if difference.shared < _MIN_SHARED_CHOICE or left.numbers != right.numbers:
+        return ""
+    # To avoid one thing excludes no other: "never use mocks" goes with "use spaces".
+    if left.is_negated or right.is_negated:
         return ""
     chosen, instead = difference.only_left, difference.only_right
     if chosen and instead and max(len(chosen), len(instead)) <= _MAX_REPLACED_WORDS:

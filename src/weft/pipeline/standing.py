@@ -35,6 +35,7 @@ _MAX_FOUND: Final = 60
 _FORM_PRIOR: Final = {"instruction": 0.3, "preference": 0.3}
 """The score of a rule for its form, beside its relevance from 0 to 1: an order holds whatever is asked."""
 _PROFILE: Final = "profile"
+_MEMORY: Final = "memory"
 _UPDATE: Final = "update"
 _ASKED_PROFILE_PRIOR: Final = 0.6
 """The score of a fact about the person, where the question is about the person."""
@@ -135,9 +136,10 @@ def has_profile(snapshot: Snapshot) -> bool:
 
 
 def _is_telling(rule: Candidate, query: Query, asks_person: bool) -> bool:
-    """Return whether a rule belongs on the page: orders always do, anything else if it is about the question."""
+    """Return whether a rule belongs on the page: orders always do, and so does what was asked to be remembered;
+    anything else if it is about the question."""
     form = rule.node.fields.get("form")
-    if form in _FORM_PRIOR or (form == _PROFILE and asks_person):
+    if rule.node.kind == _MEMORY or form in _FORM_PRIOR or (form == _PROFILE and asks_person):
         return True
     shared = {term_hash(term) for term in analyze(rule.node.text)} & query.terms.keys()
     return rule.parts["relevance"] >= _MIN_RELEVANCE and len(shared) >= min(_MIN_SHARED_TERMS, len(query.terms))
@@ -170,7 +172,7 @@ def _propose(ids: Sequence[int], wanted: Filter, query: Query, fusion: Fusion, r
 def _prior(node: Node, asks_person: bool) -> float:
     form = str(node.fields.get("form"))
     prior = _FORM_PRIOR.get(form, _ASKED_PROFILE_PRIOR if asks_person and form == _PROFILE else 0.0)
-    return prior + (_MEMORY_PRIOR if node.kind == "memory" else 0.0)
+    return prior + (_MEMORY_PRIOR if node.kind == _MEMORY else 0.0)
 
 
 def _fits(scope: str, gathered: Gathered) -> bool:

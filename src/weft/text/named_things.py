@@ -9,6 +9,8 @@ _PATH: Final = re.compile(
 )
 _QUOTED: Final = re.compile(r"`([A-Za-z_][\w.:#]*)(?:\(\))?`")
 _CALL: Final = re.compile(r"(?<![\w`.])([A-Za-z_][\w.]*[\w])\(\)")
+_JOINED: Final = re.compile(r"(?<![\w`./#:-])([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?![\w`(/-]|\.\w)")
+"""Words joined by underscores, which no language writes but code."""
 _COMMAND: Final = re.compile(
     r"\b(?P<program>make|just|npm run|npm|pnpm run|pnpm|yarn run|yarn|bun run) (?P<target>[a-z][\w:.-]*[\w])"
 )
@@ -23,11 +25,13 @@ _MAX_NAMES: Final = 20
 
 
 def find_named_things(text: str) -> tuple[str, ...]:
-    """Return what a text names: paths, symbols in backticks or with brackets behind them, commands and versions.
+    """Return what a text names: paths, symbols that are written as such, commands and versions.
+
+    A symbol stands in backticks, has brackets behind it, or is joined by underscores.
 
     Commands ("make bench") and versions of something ("Django 4.2") are two words, and the others one.
     """
-    names = [match[1] for pattern in (_PATH, _QUOTED, _CALL) for match in pattern.finditer(text)]
+    names = [match[1] for pattern in (_PATH, _QUOTED, _CALL, _JOINED) for match in pattern.finditer(text)]
     # "e.g." and "3.11" look like files with a suffix.
     things = [name for name in names if not _is_abbreviation(name)]
     commands = [f"{match['program']} {match['target']}" for match in _COMMAND.finditer(text)]

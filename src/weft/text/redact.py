@@ -56,18 +56,22 @@ _SPOKEN: Final = re.compile(
     r"|(?:api|access|secret|private|licen[cs]e|recovery|encryption|ssh|"
     r"account|signing)[ _-]?key|secret|(?:access|auth|api|bearer|refresh|session)?[ _-]?token"
     r"|credentials?|login)s?\b"
-    r"[^.\n=:\"'`]{0,40}?(?:\s(?:is|was|are|were|to|reads|says|ist|war|lautet|est|es|é)(?: now| still"
+    r"[^.\n=:\"'`]{0,40}?(?:\s(?:is|was|are|were|to|reads|says|equals|ist|war|lautet|est|es|é)(?: now| still"
     r"| just| again| set to)?|:)\s+"
     r"(?:(?P<quote>[\"'`“‘])(?P<quoted>[^\"'`“”‘’\n]{4,80})|(?P<value>[^\s\"'`“”‘’]{4,}))",
     re.IGNORECASE,
 )
 """A secret told in a sentence: "the staging password is …", "use the api key: …"."""
 _NAMED_KEY: Final = re.compile(
-    r"\b(?:(?:api|access|secret|licen[cs]e|auth)[ _-](?:key|token)|password|passphrase|passwort)\s+"
+    r"\b(?:(?:api|access|secret|licen[cs]e|auth)[ _-](?:key|token)|password|passphrase|passwort|passcode|pwd?"
+    # A token is also a word of a text, and what follows one is then a name with signs in it.
+    r"|token(?=\s+[A-Za-z0-9+]{12,}=*(?![\w./-])))\s+"
     r"(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\n]{4,80})|(?P<value>[^\s\"'`]{8,}))",
     re.IGNORECASE,
 )
 """A key that follows its name directly: "api key 8f3k…"."""
+_PIN: Final = re.compile(r"pin\b|passcode", re.IGNORECASE)
+"""Names of secrets that are digits alone."""
 ALLOWED_MARK: Final = "pragma: allowlist secret"
 """The words that keep a secret on their line, as other tools write them too: examples and test data are none."""
 _MAX_PLAIN_WORD: Final = 24
@@ -229,7 +233,7 @@ def _find_spoken(line: str, line_start: int) -> Iterator[_Secret]:
         for match in pattern.finditer(line):
             group = "quoted" if match["quote"] else "value"
             value = match[group] if match["quote"] else match[group].rstrip(".,;:!?)]}”’")
-            if _looks_spoken(value, is_quoted=bool(match["quote"]), is_pin="pin" in match[0].lower()[:4]):
+            if _looks_spoken(value, is_quoted=bool(match["quote"]), is_pin=bool(_PIN.match(match[0]))):
                 start = line_start + match.start(group)
                 yield _Secret(start, start + len(value), "secret")
 

@@ -83,6 +83,10 @@ def test_another_value_for_the_same_thing_supersedes(new: str, old: str) -> None
         ("Use spaces", "Use 4 spaces, not tabs"),
         ("Use 4 spaces, not tabs", "Use spaces"),
         ("Use tabs, not spaces, for makefiles", "Use spaces, not tabs"),
+        ("Use spaces", "Never use mocks"),
+        ("We use uv instead of pip", "Never use mocks"),
+        ("Never use eval", "Never use mocks"),
+        ("api key [redacted: secret]", "the staging password is [redacted: secret]"),
     ],
 )
 def test_what_does_not_exclude_the_other_leaves_it_alone(new: str, old: str) -> None:

@@ -272,6 +272,13 @@ def test_a_memory_is_stale_once_what_it_names_is_gone(indexing: IndexingContext)
     assert find_stale(indexing) == ((memory, ("parse_line",)),)
 
 
+def test_a_symbol_with_underscores_needs_no_backticks(indexing: IndexingContext) -> None:
+    index_parser(indexing)
+    memory = remember(indexing, "parse_line strips blanks, unlike read_table", now=NOW).memory
+    delete(indexing, [("default", "repo:src/parse.py#parse_line")])
+    assert find_stale(indexing) == ((memory, ("parse_line",)),)
+
+
 def test_a_name_that_was_never_in_the_store_makes_nothing_stale(indexing: IndexingContext) -> None:
     remember(indexing, "The deploy script is in ops/deploy.sh", now=NOW)
     assert find_stale(indexing) == ()

@@ -51,6 +51,13 @@ def test_a_rule_stands_on_a_page_with_which_it_shares_no_word(weft: Weft, tmp_pa
     assert rules_on(weft, "How long does bread dough rise?") == ["Always answer in metric units."]
 
 
+def test_what_was_asked_to_be_remembered_of_a_person_or_a_decision_stands_whatever_is_asked(weft: Weft) -> None:
+    for text in ("I'm vegetarian", "We use uv instead of pip", FILLER):
+        remember(weft.indexing_context(), text, now=NOW)
+    told = rules_on(weft, "How long does bread dough rise?", profile="learning")
+    assert sorted(told) == ["I'm vegetarian", "We use uv instead of pip"]
+
+
 def test_an_assistant_makes_no_rules(weft: Weft, tmp_path: Path) -> None:
     index_chat(
         weft, tmp_path, turn("How does dough rise?"), turn(f"Always use fresh yeast. {FILLER}", "assistant")

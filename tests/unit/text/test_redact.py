@@ -132,6 +132,9 @@ def test_any_text_can_be_read(text: str) -> None:
         ("use password p@ssw0rd9 for the demo", "use password [redacted: secret] for the demo"),
         ('The passphrase is "correct horse"', 'The passphrase is "[redacted: secret]"'),
         ("PIN code: 4921", "PIN code: [redacted: secret]"),
+        ("The passcode of the door equals 4711", "The passcode of the door equals [redacted: secret]"),
+        ("log in as bob with pw Sommer2024!", "log in as bob with pw [redacted: secret]!"),
+        ("use token abc123def456 for staging", "use token [redacted: secret] for staging"),
         ("das Passwort ist Gehe1m", "das Passwort ist [redacted: secret]"),
     ],
 )
@@ -143,6 +146,9 @@ def test_a_secret_that_a_sentence_tells_is_redacted_in_prose(text: str, kept: st
     "text",
     [
         "The password is required.",
+        "Count each token cl100k_base gives for it",
+        "a token understandably costs more",
+        "the passcode is required",
         "the token is stored in vault.py",
         "The API key is read from OPENAI_API_KEY",
         "the password was changed on 2026-03-01",

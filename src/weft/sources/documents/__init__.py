@@ -51,6 +51,7 @@ class DocumentFiles(ABC):
             return Unit(unit, stamp, problems=(problem,))
         redacted = 0
         if not self.binary:
+            content = self.shorten(content)
             # Before parsing, which counts in characters of the text as it is kept.
             safe = redact_source(content.decode("utf-8", "surrogateescape"))
             content, redacted = safe.text.encode("utf-8", "surrogateescape"), len(safe.kinds)
@@ -65,6 +66,10 @@ class DocumentFiles(ABC):
             return Unit(unit, stamp, problems=problems)
         nodes, edges = document_nodes(document, unit, self.settings, self.settings.modified_time(file.path))
         return Unit(unit, stamp, nodes, edges, problems, redacted=redacted)
+
+    def shorten(self, content: bytes) -> bytes:
+        """Return the content without what parsing leaves out, so that large files are not searched for secrets."""
+        return content
 
     @abstractmethod
     def parse(self, name: str, content: bytes) -> ParsedDocument:

@@ -12,6 +12,7 @@ from weft.sources.documents.sections import Document, Heading
 from weft.sources.files import clean, decode
 from weft.text.redact import redact
 
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MAX_CHARACTERS: Final = 1_000_000
 """Text that is kept of one notebook; those with more hold data between their cells."""
 _MAX_CELL_CHARACTERS: Final = 50_000
@@ -19,6 +20,8 @@ _MAX_CELL_CHARACTERS: Final = 50_000
 _MAX_OUTPUT_LINES: Final = 5
 _MAX_OUTPUT_LINE_CHARACTERS: Final = 200
 """How much of what a cell printed is kept: enough to see what it is, since tables and logs have no end."""
+_MAX_SEARCHED_CHARACTERS: Final = 4_000
+"""How much of a printed line is searched for secrets before it is cut, so that no half of one remains."""
 _HEADING: Final = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
 _FENCED: Final = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -30,10 +33,24 @@ class Notebook(DocumentFiles):
     # Pictures and tables in outputs make notebooks large; they are parsed and dropped.
     max_bytes: ClassVar[int] = 100_000_000
 
+    def shorten(self, content: bytes) -> bytes:
+        """Return the notebook without pictures and with the first lines of what it printed only."""
+        try:
+            notebook = orjson.loads(content.removeprefix(_BYTE_ORDER_MARK))
+        except orjson.JSONDecodeError:
+            return content
+        cells = _find_cells(notebook)
+        if cells is None:
+            return content
+        kept = [{**cell, "attachments": {}, "outputs": _shorten_outputs(cell.get("outputs"))} for cell in cells]
+        short = {"metadata": notebook.get("metadata"), "cells": kept}
+        # On lines of their own, as notebooks are saved: secrets are searched for by line.
+        return orjson.dumps(short, option=orjson.OPT_INDENT_2)
+
     def parse(self, name: str, content: bytes) -> ParsedDocument:
         """Return the cells in order as Markdown, with the headings of their prose."""
         try:
-            notebook = orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
+            notebook = orjson.loads(content.removeprefix(_BYTE_ORDER_MARK))
         except orjson.JSONDecodeError as error:
             return None, (Problem(name, f"Not a notebook ({error}). Save it again, or remove it."),)
         cells = _find_cells(notebook)
@@ -84,6 +101,16 @@ def _cell_blocks(cell: Mapping[str, Any], language: str) -> Iterator[str]:
         lines = [line[:_MAX_OUTPUT_LINE_CHARACTERS] for line in printed.split("\n")]
         more = ["…"] if len(lines) > _MAX_OUTPUT_LINES else []
         yield "\n".join(["Output:", "```", *lines[:_MAX_OUTPUT_LINES], *more, "```"])
+
+
+def _shorten_outputs(outputs: Any) -> list[dict[str, str]]:
+    """Return the beginning of what each output printed; an output of other forms prints nothing."""
+    short = []
+    for output in outputs if isinstance(outputs, list) else ():
+        # One line more than is kept shows that there were more.
+        lines = _output_text(output).lstrip("\n").split("\n", _MAX_OUTPUT_LINES + 1)[: _MAX_OUTPUT_LINES + 1]
+        short.append({"text": "\n".join(line[:_MAX_SEARCHED_CHARACTERS] for line in lines)})
+    return short
 
 
 def _output_text(output: Any) -> str:

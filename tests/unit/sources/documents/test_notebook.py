@@ -1,12 +1,17 @@
 """A notebook is read as its prose and its code in order; what it printed is cut to a few lines."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from weft.model import Node
 from weft.ports import Unit
 from weft.sources import open_source
+
+_MAX_COPIES = 5
+"""How often the content may be held at once: as bytes, by the parser and as values."""
 
 
 def cell(kind: str, source: str, *outputs: dict[str, Any]) -> dict[str, Any]:
@@ -47,6 +52,36 @@ def test_outputs_are_cut_and_pictures_left_out(tmp_path: Path) -> None:
     text = nodes["a.ipynb"].text
     assert "line 4" in text and "line 5" not in text and "AAAA" not in text
     assert len(text) < 2_000
+
+
+def test_a_notebook_of_fifty_megabytes_of_output_is_read_in_a_few_copies_of_it(tmp_path: Path) -> None:
+    # A letter outside the base plane makes Python hold a text of the whole file in four bytes a character.
+    picture = "iVBORw0KGgoAAAANSUhEUgAA" * 2_200_000
+    size = len(json.dumps(picture))
+    content = {"cells": [cell("markdown", "# Plot 🙂"), cell("code", "plot()", {"data": {"image/png": picture}})]}
+    (tmp_path / "a.ipynb").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    del picture, content
+    # In a process of its own, whose highest use of memory is that of this file.
+    source = f"""
+import resource
+from weft.sources import open_source
+source = open_source({str(tmp_path)!r}, name="s", file_times=False)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+unit = source.read("a.ipynb")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, [node.text for node in unit.nodes])
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    grown, _, texts = done.stdout.partition(" ")
+    assert texts.strip() == str(["```python\nplot()\n```"])
+    # In kilobytes on Linux, in bytes on macOS.
+    assert int(grown) * (1 if sys.platform == "darwin" else 1024) < _MAX_COPIES * size
+
+
+def test_a_secret_on_the_border_of_what_is_kept_of_a_line_leaves_no_half(tmp_path: Path) -> None:
+    printed = {"output_type": "stream", "text": "x" * 190 + " ghp_" + "aB3dE6gH9j" * 4 + "\n"}
+    nodes, unit = read(tmp_path, {"cells": [cell("code", "run()", printed)]})
+    assert "ghp_" not in nodes["a.ipynb"].text
+    assert unit.redacted == 1
 
 
 def test_a_huge_notebook_is_kept_in_part_with_a_problem(tmp_path: Path) -> None:
