@@ -112,8 +112,7 @@ def redact(text: str, *, keep_lines: bool = False, prose: bool = False) -> Redac
     """Return the text with `[redacted: KIND]` in the place of every secret that was recognised.
 
     With `keep_lines`, a secret of several lines leaves as many, so that what follows keeps its line numbers.
-    `prose`
-    says that people wrote the text, who tell secrets in sentences; in code these would be names and types.
+    `prose` says that people wrote the text, who tell secrets in sentences; in code these would be names and types.
     """
     # Several patterns find the same key; joined, it is replaced once and no end of it remains.
     secrets = _join_overlapping(
