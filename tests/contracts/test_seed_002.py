@@ -443,6 +443,16 @@ def test_a_lens_takes_folders_for_tags(tmp_path: Path, folder: str, value: float
     assert entry.parts["raised"] == value
 
 
+def test_a_task_is_raised_as_a_task_and_not_by_the_folder_of_its_note(tmp_path: Path) -> None:
+    folder = tmp_path / "vault" / "Meetings"
+    folder.mkdir(parents=True)
+    (folder / "Review.md").write_text("The sign of [[Other]].\n\n- [ ] Paint the sign\n", encoding="utf-8")
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(tmp_path / "vault", source="v")
+        page = weft.context("the sign", lens="meeting-prep")
+    assert {entry.title: entry.parts["raised"] for entry in page.ledger} == {"Review": 1.5, "Paint the sign": 1.4}
+
+
 # --- token budgeting ---
 
 

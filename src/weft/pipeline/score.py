@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from weft.model import Candidate, Node
 from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG
+from weft.ports import LINE_OF
 from weft.profiles.types import Lens, Score
 from weft.text import analyze
 
@@ -157,8 +158,8 @@ def _lens_factor(candidate: Candidate, by_kind: Mapping[str, float], by_tag: Map
     node = candidate.node
     kind = label_stem(node.kind)
     tags = [label_stem(part) for tag in node.tags for part in tag.split("/")]
-    # A note in `Meetings/` is a meeting, though nobody tagged it; folders of code say nothing of the kind.
-    if "_form" in node.fields and node.origin.file:
+    # A note in `Meetings/` is a meeting, though nobody tagged it; a task in it is none, nor is code there.
+    if "_form" in node.fields and node.origin.file and LINE_OF not in node.fields:
         tags += [label_stem(part) for part in node.origin.file.split("/")[:-1]]
     # A note whose kind nobody gave is of the kind that it is tagged with.
     if kind not in by_kind:
