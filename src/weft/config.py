@@ -111,6 +111,7 @@ def find_store_near(given: str | None) -> Path | None:
 def runtime_folder() -> Path:
     """Return the folder for sockets of this user's programs; whoever uses it checks whose it is."""
     given = os.environ.get("XDG_RUNTIME_DIR", "")
+    # Where the system names no such folder, the one every Unix has: `tempfile` takes a hook too long to load.
     return Path(given) / "weft" if given else Path(f"/tmp/weft-{os.getuid()}")
 
 

@@ -32,7 +32,7 @@ class Book(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """The chapters in one line: 34 chapters, I to XXXIV, in 2 books."""
+        """Return the chapters in one line, such as `34 chapters, I to XXXIV, in 2 books`."""
         count = len(self.chapters)
         text = f"{count} chapter{'s' * (count != 1)}"
         if count > 1:

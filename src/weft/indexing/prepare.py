@@ -29,7 +29,7 @@ _IMPORTS: Final = re.compile(
     r"|using[ \t][^\n]*;|#include[^\n]*|package[ \t][^\n]*|(?:const|var|let)[ \t][^\n]*\brequire\([^\n]*)\n?",
     re.MULTILINE,
 )
-"""What a file of code imports: it says more about other files than about this one."""
+"""The imports of a file of code, which say more about other files than about this one."""
 _FILE_KINDS: Final = frozenset({"file", "module"})
 """Kinds of nodes that hold what stands outside of definitions: mostly imports and constants."""
 _HEAD_COMMENT: Final = re.compile(

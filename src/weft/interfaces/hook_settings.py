@@ -38,7 +38,7 @@ class HookClient(Struct, frozen=True):
     matchers: Mapping[str, str | None]
     """The events to install hooks for, each with the tools it concerns (None: it concerns no tool)."""
     top: Mapping[str, Any]
-    """What the file must say beside the hooks."""
+    """The settings that the file must have beside the hooks."""
     note: str = ""
     """Something that the user has to know after installing."""
 

@@ -22,7 +22,7 @@ _TEMPLATE_SETTINGS: Final = (
 )
 _TEMPLATE_FOLDERS: Final = frozenset({"template", "templates", "_templates"})
 _PLACEHOLDER: Final = re.compile(r"\{\{[ \t]*(?:title|date|time)\b[^}\n]*\}\}|<%[-_+*~]?[ \t]*tp\.")
-"""What a template has filled in when a note is made from it."""
+"""A placeholder of a template, which is filled in when a note is made from it."""
 
 
 class Vaults(Struct, frozen=True):
