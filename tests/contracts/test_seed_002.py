@@ -540,8 +540,7 @@ def test_the_sample_workspace_answers_in_every_lens_and_format(tmp_path: Path) -
                 context = weft.context(
                     "Frankenstein", profile="notes", lens=lens, format=format, max_tokens=1000, now=NOW
                 )
-                # An element of XML costs what two lines of Markdown do, so that the last one fits less often.
-                assert (880 if format == "xml" else 900) <= context.tokens <= 1000
+                assert 900 <= context.tokens <= 1000
 
 
 # --- by default, without a profile or an option ---

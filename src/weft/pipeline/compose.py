@@ -47,7 +47,6 @@ _MIN_UNSPENT_TOKENS: Final = 8
 """The same in tokens, for small pages: no item costs less."""
 _WIDEST_COUNTS: Final = {"items": 999, "sections": 99, "sources": 999, "counted": 999}
 """The numbers for which room is kept in the footer before they are known."""
-"""The time of items without one: they are printed first."""
 _JOIN_TOKENS: Final = 1
 """Tokens by which joined parts may exceed the sum of their counts, for each part."""
 
@@ -237,28 +236,30 @@ def _compose_within_budget(
     """Return a page with this frame, or None when the budget does not even take its smallest form."""
     if plan.budget is None:
         return _compose_once(plan, layout, printer, frame, warnings, None)
-    # Kept back at first; each fitting then corrects it by what the page really cost.
-    reserve = _frame_cost(plan, layout, printer, frame, warnings)
+    # The frame is kept back at first; each fitting then corrects the room by what the page really cost.
+    room = fitted = plan.budget - _frame_cost(plan, layout, printer, frame, warnings)
+    exceeded: int | None = None
     best: ComposedPage | None = None
     correction = 0
     for _ in range(_MAX_FITTINGS):
-        composed = _compose_once(plan, layout, printer, frame, warnings, max(plan.budget - reserve, 0))
-        over = composed.tokens - plan.budget
-        # Parts cost more together than the sum of their counts: keep back what was missing, and twice as much
-        # as the last time, because the same items may fit into a little less room.
-        if over > 0:
-            correction = max(over, 2 * correction)
-            reserve += correction
+        composed = _compose_once(plan, layout, printer, frame, warnings, max(room, 0))
+        left = plan.budget - composed.tokens
+        if left < 0:
+            exceeded = room
+            # Parts cost more together than the sum of their counts: keep back what was missing, and twice as much
+            # as the last time, because the same items may fit into a little less room.
+            correction = max(-left, 2 * correction)
+            room = room - correction if best is None else (fitted + room) // 2
             continue
         # A fitting with more room that spends no more will not get better by repeating it.
         if best is not None and composed.tokens <= best.tokens:
             break
-        best = composed
-        is_full = -over <= max(_MAX_UNSPENT_SHARE * plan.budget, _MIN_UNSPENT_TOKENS)
+        best, fitted = composed, room
+        is_full = left <= max(_MAX_UNSPENT_SHARE * plan.budget, _MIN_UNSPENT_TOKENS)
         if is_full or not any(outcome.reason.wants_room for outcome in composed.outcomes):
             break
-        # `over` is negative here: half of what was left is given to the items.
-        reserve += over // 2
+        # Items are priced one by one and may cost less together: all that this saved is given to them.
+        room = room + left if exceeded is None else (room + exceeded) // 2
     if best is None or (layout.candidates() and not best.items()):
         return None
     return best
