@@ -21,7 +21,7 @@ from weft.scoring.similarity import quantise, sketch
 from weft.scoring.snippets import Snippet, pack_snippets
 from weft.text import analyze, is_code, split_passages, split_snippets
 
-PREPARATION: Final = "4"
+PREPARATION: Final = "5"
 """The version of this module: raise it when the same node would be prepared differently, so that all are again."""
 
 _IMPORTS: Final = re.compile(

@@ -7,6 +7,8 @@ shares of its relevance on to those beside it, and those that no search found be
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct
@@ -17,7 +19,7 @@ from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Scale
 from weft.pipeline.retrieve import add_relevance
 from weft.pipeline.standing import SUMMARY
-from weft.ports import NodeRow, Snapshot
+from weft.ports import NodeRow, PassageRow, Snapshot
 from weft.render.node_values import turn_heading
 
 SIGNAL: Final = "neighbours"
@@ -30,6 +32,8 @@ _FOCUS: Final = 4
 beside it. With 1, every piece of a long chat gets about the same from the others."""
 _MAX_SPREADING: Final = 20
 """Candidates, best first, whose neighbours are looked up where no search found them."""
+_MAX_WIDENED: Final = 30
+"""Candidates, best first, of which the passages beside those found are read too; more only cost time."""
 _NUMBERED: Final = re.compile(r"(?s)(.*[#@:./_-])(\d{1,9})\Z")
 """A key that ends in a number of its own."""
 _DIGITS: Final = re.compile(r"\d+")
@@ -192,3 +196,26 @@ def _with_received(candidate: Candidate, received: Mapping[int, float]) -> Candi
     if value is None:
         return candidate
     return replace(candidate, parts={**candidate.parts, SIGNAL: round(value, 6)})
+
+
+def choose_passages(candidates: Sequence[Candidate], snapshot: Snapshot) -> tuple[list[PassageRow], list[int]]:
+    """Return the passages to print of, in the order of their candidates and texts, and the candidate of each.
+
+    These are the passages that were found and, of the best candidates, those right before and behind them: a
+    question is often answered beside the words that it shares with a text.
+    """
+    index_of = {candidate.node.id: index for index, candidate in enumerate(candidates)}
+    rows: list[PassageRow] = []
+    owners: list[int] = []
+    stored = snapshot.passages_of_nodes([candidate.node.id for candidate in candidates if candidate.node.id])
+    for node_id, group in groupby(stored, key=attrgetter("node_id")):
+        index = index_of[node_id]
+        own = [row for row in group if row.passage.end > row.passage.start]
+        spans = candidates[index].spans
+        if spans and len(own) > 1:
+            found = [any(low < row.passage.end and row.passage.start < high for low, high in spans) for row in own]
+            reach = 1 if index < _MAX_WIDENED else 0
+            own = [row for at, row in enumerate(own) if any(found[max(at - reach, 0) : at + reach + 1])]
+        rows += own
+        owners += [index] * len(own)
+    return rows, owners

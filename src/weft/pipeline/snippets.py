@@ -8,8 +8,6 @@ stored count: only headings are printed to be counted.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item
+from weft.pipeline.neighbours import choose_passages
 from weft.pipeline.query import Query, read_cosines, sum_gains
 from weft.pipeline.score import best_first, score_besides_match, score_factor
 from weft.pipeline.shape_phrases import Shape
@@ -52,8 +51,6 @@ _SHORT_PART_CHARACTERS: Final = 800
 _PART_STEP: Final = 0.02
 """The amount by which each further snippet of a long part counts less than the one before it."""
 _SCORE_DECIMALS: Final = 6
-_MAX_WIDENED: Final = 30
-"""Candidates, best first, of which the passages beside those found are read too; more only cost time."""
 
 _MAX_COMPLETED_TOKENS: Final = 500
 """A longer text is never completed."""
@@ -61,7 +58,7 @@ _COMPLETED_SHARE: Final = 0.5
 """A text of which so much is printed is printed whole, before other texts get more room: a few gaps save little
 and cost a reader the thread."""
 _MIN_FIRST_TOKENS: Final = 20
-"""A part of a text with fewer tokens is not the first that is printed of it: alone it is a fragment."""
+"""A part of a text with fewer tokens is printed only beside others: alone it is a fragment."""
 _GAP_TOKENS: Final = 4
 """The most that the mark for left-out text costs."""
 _JOIN_TOKENS: Final = 1
@@ -91,7 +88,7 @@ def rank_snippets(
 
     Where a section `prints_fields`, candidates without a text are ranked too.
     """
-    passages, owners = _choose_passages(candidates, snapshot)
+    passages, owners = choose_passages(candidates, snapshot)
     embedder = snapshot.embedder()
     columns = unpack_snippets(
         passages, snapshot.snippets([row.id for row in passages]), embedder[0] if embedder else None
@@ -178,29 +175,6 @@ def _stays_together(text_tokens: int | None, window: tuple[int, int] | None) -> 
     if window is not None:
         return window[1] - window[0] <= _SHORT_PART_CHARACTERS
     return text_tokens is not None and text_tokens <= _SHORT_TEXT_TOKENS
-
-
-def _choose_passages(candidates: Sequence[Candidate], snapshot: Snapshot) -> tuple[list[PassageRow], list[int]]:
-    """Return the passages to print of, in the order of their candidates and texts, and the candidate of each.
-
-    These are the passages that were found and, of the best candidates, those right before and behind them: a
-    question is often answered beside the words that it shares with a text.
-    """
-    index_of = {candidate.node.id: index for index, candidate in enumerate(candidates)}
-    rows: list[PassageRow] = []
-    owners: list[int] = []
-    stored = snapshot.passages_of_nodes([candidate.node.id for candidate in candidates if candidate.node.id])
-    for node_id, group in groupby(stored, key=attrgetter("node_id")):
-        index = index_of[node_id]
-        own = [row for row in group if row.passage.end > row.passage.start]
-        spans = candidates[index].spans
-        if spans and len(own) > 1:
-            found = [any(low < row.passage.end and row.passage.start < high for low, high in spans) for row in own]
-            reach = 1 if index < _MAX_WIDENED else 0
-            own = [row for at, row in enumerate(own) if any(found[max(at - reach, 0) : at + reach + 1])]
-        rows += own
-        owners += [index] * len(own)
-    return rows, owners
 
 
 def _match_words(
@@ -319,7 +293,9 @@ class SnippetFiller(Struct):
         owner = self.snippets.owner[index]
         is_new = owner not in self.item_tokens
         cost = self._cost(index)
-        if cost > min(tokens, self.page.remaining) or (is_new and not self._may_begin(owner, index)):
+        if cost > min(tokens, self.page.remaining):
+            return False
+        if not (self._may_begin(owner, index) if is_new else self._may_follow(index)):
             return False
         headings = self._heading_cost() if is_new else 0
         frame = self._frame(owner, index) if is_new else 0
@@ -339,10 +315,25 @@ class SnippetFiller(Struct):
     def _may_begin(self, owner: int, index: int) -> bool:
         if self.slot.limit is not None and len(self.item_tokens) >= self.slot.limit:
             return False
-        whole = self.slot.candidates[owner].text_tokens
+        candidate = self.slot.candidates[owner]
+        whole = candidate.text_tokens
         if whole is not None and self.snippets.tokens[index] < min(_MIN_FIRST_TOKENS, whole):
             return False
-        return self.page.repeats or find_text_ref(self.slot.candidates[owner]) not in self.page.printed_in
+        # The line that opens a class, whose definitions are found by themselves, tells nobody anything.
+        text = candidate.node.text.strip()
+        is_bare = self._is_code(owner) and text.endswith((":", "{")) and "\n" not in text
+        if is_bare and not candidate.members and not candidate.parts.get("shape"):
+            return False
+        return self.page.repeats or find_text_ref(candidate) not in self.page.printed_in
+
+    def _may_follow(self, index: int) -> bool:
+        """Whether a further part of a text may be printed: not between two gaps if it is a fragment."""
+        return not 0 < self.snippets.tokens[index] < _MIN_FIRST_TOKENS or self._count_joined(index) > 0
+
+    def _count_joined(self, index: int) -> int:
+        """Count the snippets right before and behind this one that are printed: 0, 1 or 2."""
+        before = index - 1 in self.chosen and self._adjoins(index - 1, index)
+        return before + (index + 1 in self.chosen and self._adjoins(index, index + 1))
 
     def _cap(self, owner: int, *, is_new: bool) -> float:
         if self.slot.cap is None or self.share_tokens == UNLIMITED:
@@ -358,9 +349,7 @@ class SnippetFiller(Struct):
         """Return what a snippet adds to the page: its tokens, and the mark of a gap unless it closes one."""
         snippets = self.snippets
         tokens = snippets.tokens[index] or (snippets.end[index] - snippets.start[index]) // _CHARACTERS_PER_TOKEN
-        before = index - 1 in self.chosen and self._adjoins(index - 1, index)
-        after = index + 1 in self.chosen and self._adjoins(index, index + 1)
-        return tokens + _JOIN_TOKENS + _GAP_TOKENS * (1 - before - after)
+        return tokens + _JOIN_TOKENS + _GAP_TOKENS * (1 - self._count_joined(index))
 
     def _frame(self, owner: int, index: int) -> int:
         """Return the cost of an item that begins with a snippet, besides that: its heading, and its signature."""

@@ -265,7 +265,7 @@ def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 
 def _body_piece(item: Item, block: Block, style: ItemStyle, code: bool) -> Piece | None:
-    body = build_body(item, code, block.limit, style.titled)
+    body = build_body(item, code, block.limit, style.titled, fenced=not code)
     if body is not None and not code and (printed := _printed_values(item, style)):
         body = leave_out_fields(item.candidate.node, body, printed)
     if body is None or (_is_summary(item, body) and any(other.block == "summary" for other in style.blocks)):

@@ -10,9 +10,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.model import Detail, Item, ManifestEntry, Node, Origin
+from weft.model import Detail, Item, Node, Origin
 from weft.render.harmless import clean, one_line
-from weft.text import find_body_start, find_signature, is_blank
+from weft.text import find_body_start, find_fences, find_signature, is_blank
 
 _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 _BEFORE_FILLED_LINE: Final = re.compile(r"\n(?!\n|\Z)")
@@ -83,54 +83,20 @@ def join_lines(lines: Sequence[Lines]) -> str:
     return "\n".join([each.text for each in lines])
 
 
-def build_manifest(lines: Sequence[Lines]) -> tuple[ManifestEntry, ...]:
-    """Return the source of every line, counted from 1; neighbours from one place are merged into a range."""
-    entries: list[ManifestEntry] = []
-    printed, start = 0, 0
-    for index, current in enumerate(lines):
-        printed += current.count
-        # Only where the source breaks off, so that a quoted file is one entry and not hundreds.
-        if index + 1 == len(lines) or not _continues(current, lines[index + 1]):
-            first = entries[-1].last_line + 1 if entries else 1
-            entries.append(_range_entry(lines[start], current, first, printed))
-            start = index + 1
-    return tuple(entries)
-
-
-def _continues(lines: Lines, following: Lines) -> bool:
-    """Tell whether the following lines go on in the same source where these end."""
-    if following.key is None or lines.key is None:
-        return following.key is lines.key
-    if lines.source_line is None or following.source_line is None:
-        adjacent = lines.source_line is following.source_line
-    else:
-        adjacent = following.source_line == lines.source_line + lines.count
-    return (
-        adjacent
-        and lines.key == following.key
-        and lines.tenant == following.tenant
-        and lines.verbatim is following.verbatim
-        and lines.origin == following.origin
-    )
-
-
-def _range_entry(first: Lines, last: Lines, first_line: int, last_line: int) -> ManifestEntry:
-    source_end = None if last.source_line is None else last.source_line + last.count - 1
-    source = (first.key, first.tenant, first.origin, first.source_line)
-    return ManifestEntry(first_line, last_line, *source, source_end, first.verbatim)
-
-
 class Run(Struct, frozen=True):
     """A stretch of text ready to print (`text`), and as it is stored (`raw`).
 
     `first_line` is the source line of its beginning, or None if the text has no known lines. `numbers` are the
-    source lines of all its lines where some between them are not printed.
+    source lines of all its lines where some between them are not printed. `opening` and `closing` are the lines of
+    a Markdown fence that it was cut out of, for formats that print it in one.
     """
 
     text: str
     raw: str
     first_line: int | None = None
     numbers: tuple[int, ...] = ()
+    opening: str = ""
+    closing: str = ""
 
 
 class Body(Struct, frozen=True):
@@ -144,19 +110,22 @@ class Body(Struct, frozen=True):
     """Definitions that are printed as a line each, before or behind the runs as they stand in the file."""
 
 
-def build_body(item: Item, code: bool = False, limit: int | None = None, titled: bool = False) -> Body | None:
+def build_body(
+    item: Item, code: bool = False, limit: int | None = None, titled: bool = False, fenced: bool = False
+) -> Body | None:
     """Return what the item's level of detail shows of its node, or None if that is nothing.
 
     At most `limit` characters are shown. With `titled`, the name is printed above already: a text that begins with
-    it is shown from the next line on, and a text that is nothing but the name not at all.
+    it is shown from the next line on, and a text that is nothing but the name not at all. With `fenced`, a part of
+    a Markdown fence is printed in one.
     """
-    body, members = _build_runs(item, code, limit, titled), item.candidate.members
+    body, members = _build_runs(item, code, limit, titled, fenced), item.candidate.members
     if not code or not members or item.detail is Detail.SUMMARY:
         return body
     return replace(body or Body((), code=True), members=members)
 
 
-def _build_runs(item: Item, code: bool, limit: int | None, titled: bool) -> Body | None:
+def _build_runs(item: Item, code: bool, limit: int | None, titled: bool, fenced: bool) -> Body | None:
     """Return what is shown of the text of the item's own node, or None if that is nothing."""
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
@@ -165,12 +134,12 @@ def _build_runs(item: Item, code: bool, limit: int | None, titled: bool) -> Body
         return None
     if item.detail is Detail.WHOLE:
         bounds = (find_body_start(node.text, node.title) if titled else 0, len(node.text))
-        return _quote_spans(node, [_trim(*bounds, node.text)], bounds, code, limit)
+        return _quote_spans(node, [_trim(*bounds, node.text)], bounds, code, limit, fenced)
     if not item.spans:
         return None
     # A passage shows its own window of the text: what lies outside of it is no gap.
     bounds = item.candidate.window or (find_body_start(node.text, node.title) if titled else 0, len(node.text))
-    return _quote_spans(node, _join_spans(item.spans, node.text, bounds[0]), bounds, code, limit)
+    return _quote_spans(node, _join_spans(item.spans, node.text, bounds[0]), bounds, code, limit, fenced)
 
 
 def plain_body(text: str) -> Body | None:
@@ -203,7 +172,9 @@ def _summary_body(node: Node, code: bool) -> Body | None:
     return plain_body(node.summary)
 
 
-def _quote_spans(node: Node, spans: Sequence[Span], bounds: Span, code: bool, limit: int | None) -> Body | None:
+def _quote_spans(
+    node: Node, spans: Sequence[Span], bounds: Span, code: bool, limit: int | None, fenced: bool
+) -> Body | None:
     """Quote the spans of the node's text; whether there are gaps around them is judged within `bounds`."""
     text, origin = node.text, node.origin
     line = origin.first_line if origin.file and origin.first_line is not None else 1
@@ -211,16 +182,28 @@ def _quote_spans(node: Node, spans: Sequence[Span], bounds: Span, code: bool, li
     counted = 0  # newlines are counted from span to span, never twice over the same text
     runs: list[Run] = []
     shown = _limit_spans(spans, text, limit)
+    fences = find_fences(text) if fenced else []
     for start, end in shown:
         line += text.count("\n", counted, start)
         counted = start
-        runs.append(_leave_out(_make_run(text[start:end], line), left_out))
+        run = _leave_out(_make_run(text[start:end], line), left_out)
+        runs.append(_refence(run, (start, end), fences) if fences else run)
     runs = [run for run in runs if run.text]
     if not runs:
         return None
     gap_before = not is_blank(text, bounds[0], shown[0][0])
     gap_after = not is_blank(text, shown[-1][1], bounds[1])
     return Body(tuple(runs), gap_before, gap_after, code)
+
+
+def _refence(run: Run, span: Span, fences: Iterable[tuple[int, int, str, str]]) -> Run:
+    """Return the run with the lines of a fence that its span cuts through."""
+    for start, end, line, mark in fences:
+        opening = line if start <= span[0] < end else ""
+        closing = mark if start <= span[1] <= end else ""
+        if opening or closing:
+            run = replace(run, opening=run.opening or opening, closing=closing or run.closing)
+    return run
 
 
 def _make_run(raw: str, line: int) -> Run:
@@ -358,10 +341,22 @@ def quote_body(
         behind_gap = index or body.gap_before
         if behind_gap:
             lines.append(Lines(gap(run.first_line if counts_lines else None)))
-        lines += run_lines(node, run, (later or guard if behind_gap else guard)(run.text))
+        lines += _guarded_lines(node, run, later or guard if behind_gap else guard)
     after = [_member_line(each, gap, guard) for each in body.members if (each.origin.first_line or 0) >= first]
     # The lines of members say themselves that something was left out before them.
     return [*lines, *(after or ([Lines(gap(None))] if body.gap_after else []))]
+
+
+def _guarded_lines(node: Node, run: Run, guard: Callable[[str], str]) -> list[Lines]:
+    """Return the lines of a run made harmless, within its fence where it was cut out of one."""
+    if not run.opening and not run.closing:
+        return run_lines(node, run, guard(run.text))
+    # Together, because what is harmless depends on the fence; no guard changes the number of lines.
+    above, below = [run.opening] if run.opening else [], [run.closing] if run.closing else []
+    guarded = guard("\n".join([*above, run.text, *below])).split("\n")
+    first, last = len(above), len(guarded) - len(below)
+    inside = run_lines(node, run, "\n".join(guarded[first:last]))
+    return [*map(Lines, guarded[:first]), *inside, *map(Lines, guarded[last:])]
 
 
 def _member_line(node: Node, gap: Callable[[int | None], str], guard: Callable[[str], str]) -> Lines:

@@ -27,7 +27,6 @@ from weft.render.harmless import one_line
 from weft.render.lines import (
     BLANK,
     Lines,
-    build_manifest,
     frame_lines,
     indent_lines,
     join_lines,
@@ -304,3 +303,40 @@ def open_format(name: str) -> Format:
     module, class_name = _FORMAT_CLASSES[name]
     format: Format = getattr(import_module(f"weft.render.{module}"), class_name)()
     return format
+
+
+def build_manifest(lines: Sequence[Lines]) -> tuple[ManifestEntry, ...]:
+    """Return the source of every line, counted from 1; neighbours from one place are merged into a range."""
+    entries: list[ManifestEntry] = []
+    printed, start = 0, 0
+    for index, current in enumerate(lines):
+        printed += current.count
+        # Only where the source breaks off, so that a quoted file is one entry and not hundreds.
+        if index + 1 == len(lines) or not _continues(current, lines[index + 1]):
+            first = entries[-1].last_line + 1 if entries else 1
+            entries.append(_range_entry(lines[start], current, first, printed))
+            start = index + 1
+    return tuple(entries)
+
+
+def _continues(lines: Lines, following: Lines) -> bool:
+    """Tell whether the following lines go on in the same source where these end."""
+    if following.key is None or lines.key is None:
+        return following.key is lines.key
+    if lines.source_line is None or following.source_line is None:
+        adjacent = lines.source_line is following.source_line
+    else:
+        adjacent = following.source_line == lines.source_line + lines.count
+    return (
+        adjacent
+        and lines.key == following.key
+        and lines.tenant == following.tenant
+        and lines.verbatim is following.verbatim
+        and lines.origin == following.origin
+    )
+
+
+def _range_entry(first: Lines, last: Lines, first_line: int, last_line: int) -> ManifestEntry:
+    source_end = None if last.source_line is None else last.source_line + last.count - 1
+    source = (first.key, first.tenant, first.origin, first.source_line)
+    return ManifestEntry(first_line, last_line, *source, source_end, first.verbatim)

@@ -7,7 +7,7 @@ Neither cuts a sentence that fits.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -20,6 +20,12 @@ _WORD = rf"[{UNSPACED}]|[^\s{UNSPACED}]+"
 _CHARACTERS_PER_WORD = 8
 """The size in words of a text without spaces (base64, minified code), which has hardly a word, comes from its
 length. Above the usual five or six letters and a blank, so that prose is counted by its words."""
+_OPENING = re.compile(
+    r"\s{0,3}(?:#{1,6}\s|(?:```+|~~~+)\s*[\w{]|(?:/{3}|:{3}|!{3}|\?{3}\+?)\s*\w|\.\.\s+[\w-]+::)[^\n]*"
+)
+"""A line that opens something and says nothing by itself: a heading, a fence, a box, a directive."""
+_CLOSING = re.compile(r"\s*(?:```+|~~~+|/{3}|:{3})\s*")
+"""A line that closes a fence or a box, and never stands at the beginning of a snippet."""
 _HEADING_TEXT = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
 
 SNIPPET_WORDS: Final = 30
@@ -31,6 +37,10 @@ _MIN_HEADING_WORDS: Final = 6
 """A snippet with fewer words takes the heading below it along: it is a heading itself, or leads to it."""
 _MIN_SNIPPET_WORDS: Final = 12
 """A last snippet with fewer words joins the one before it: alone it would be a fragment."""
+
+
+_Unit = tuple[int, int, int]
+"""Start, end and words of a sentence or a line."""
 
 
 class _Chunk(Struct, frozen=True):
@@ -191,21 +201,53 @@ def split_snippets(text: str, start: int, end: int) -> list[Span]:
 
 
 def _snippets(text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and words of each snippet."""
-    first = last = size = 0
+    """Yield start, end and words of each snippet; one that ends in a lead-in leaves it to the next."""
+    units: list[_Unit] = []
     for block in split_blocks(text):
         words = [len(text[low:high].split()) for low, high in block.units]
-        if size and _ends_before(block, size, sum(words)):
-            yield first, last, size
-            size = 0
+        closes = _CLOSING.fullmatch(text, *block.units[0]) is not None
+        if units and not closes and _ends_before(block, _count_words(units), sum(words)):
+            units = yield from _end_snippet(text, units)
         for (low, high), own in zip(block.units, words, strict=True):
-            if size and size + own > _MAX_SNIPPET_WORDS:
-                yield first, last, size
-                size = 0
-            first = low if not size else first
-            last, size = high, size + own
-    if size:
-        yield first, last, size
+            if (
+                units
+                and _count_words(units) + own > _MAX_SNIPPET_WORDS
+                and not _CLOSING.fullmatch(text, low, high)
+            ):
+                units = yield from _end_snippet(text, units)
+            units.append((low, high, own))
+    if units:
+        yield units[0][0], units[-1][1], _count_words(units)
+
+
+def _count_words(units: Sequence[_Unit]) -> int:
+    return sum([words for _, _, words in units])
+
+
+def _end_snippet(text: str, units: list[_Unit]) -> Generator[tuple[int, int, int], None, list[_Unit]]:
+    """Yield a snippet of these units, and return those at its end that lead to the next one."""
+    kept = _without_lead_in(text, units)
+    if not kept and _count_words(units) < _MAX_SNIPPET_WORDS:
+        return units
+    # Alone, what stands before the lead-in would be a fragment, and stays with it.
+    if _count_words(units[:kept]) < _MIN_SNIPPET_WORDS:
+        kept = len(units)
+    yield units[0][0], units[kept - 1][1], _count_words(units[:kept])
+    return units[kept:]
+
+
+def _without_lead_in(text: str, units: Sequence[_Unit]) -> int:
+    """Return how many units there are before those at the end that only lead to what follows."""
+    kept = len(units)
+    while kept and _leads_on(text, *units[kept - 1][:2]):
+        kept -= 1
+    return kept
+
+
+def _leads_on(text: str, start: int, end: int) -> bool:
+    """Whether a unit ends in a colon ("as follows:"), or opens a section, a fence or a box."""
+    ends_in_colon = text[end - 1] == ":" and not _CLOSING.fullmatch(text, start, end)
+    return ends_in_colon or _OPENING.fullmatch(text, start, end) is not None
 
 
 def _ends_before(block: Block, size: int, words: int) -> bool:

@@ -15,6 +15,11 @@ Span = tuple[int, int]
 _NOT_BLANK = re.compile(r"\S")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
+_FENCED = re.compile(
+    r"^(?P<line>(?P<mark>`{3,8}|~{3,8})(?![`~])[^`\n]*)\n"
+    r"(?P<inside>.*?)(?:^ {0,3}(?P<end>(?P=mark))[`~]*[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _ANCHOR = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}\n]*\}\Z")
 # Lines that run on into no other: of a list, a table, a quotation or code.
@@ -134,6 +139,15 @@ def split_blocks(text: str) -> Iterator[Block]:
             lines.append(match.span())
     if lines:
         yield _fenced(text, lines) if fence else _prose(text, lines)
+
+
+def find_fences(text: str) -> list[tuple[int, int, str, str]]:
+    """Return where the insides of the fences of a Markdown text begin and end, with the lines around each."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    # One that is never closed is found too, because looking for its end from every further one would take long.
+    found = [match for match in _FENCED.finditer(text) if match["end"]]
+    return [(*match.span("inside"), match["line"], match["mark"]) for match in found]
 
 
 def _fenced(text: str, lines: list[Span]) -> Block:

@@ -101,3 +101,27 @@ def test_the_passage_beside_the_one_found_is_read_too(tmp_path: Path) -> None:
         weft.put([Node("n:minutes", "note", title="Minutes", text=f"{others}\n\n{found}\n\n{beside}")])
         page = weft.context("How much whale oil does the harbour lamp burn in winter?", max_tokens=100_000).text
     assert "nine barrels" in page
+
+
+def test_the_line_that_opens_a_class_is_not_printed_alone(tmp_path: Path) -> None:
+    methods = "\n".join(
+        f"    def lamp_{number}(self):\n        return self.oil * {number}\n" for number in range(9)
+    )
+    (tmp_path / "lamps.py").write_text(f"class HarbourLamps:\n{methods}", "utf-8")
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.index(str(tmp_path), source="repo")
+        page = weft.context("which lamp of the harbour returns oil times seven?", max_tokens=400).text
+    assert "oil * 7" in page
+    assert "```python\nclass HarbourLamps:\n```" not in page
+
+
+def test_a_few_words_between_two_gaps_are_not_printed(tmp_path: Path) -> None:
+    # The paragraph before the few words is too long to take them in.
+    before = f"{FILLER} {FILLER} So it was agreed by everybody."
+    few = "Harbour lamp: whale oil by barrels."
+    text = f"{long_text()}\n\n{before}\n\n{few}\n\n## Weather and the state of the sea\n\n{long_text(FILLER)}"
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.put([Node("n:minutes", "note", title="Minutes", text=text)])
+        pieces = weft.context(QUESTION, max_tokens=200).text.split("[…]")
+    assert "nine barrels" in "".join(pieces)
+    assert all(len(piece.split()) >= 12 for piece in pieces[1:])

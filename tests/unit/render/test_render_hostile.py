@@ -247,8 +247,21 @@ def test_headings_in_bold_open_no_heading_label_or_tag() -> None:
     assert not re.search(r"(?m)^\*\*Source:?\*\*", text)
 
 
-def test_a_fence_that_an_excerpt_cuts_off_is_escaped() -> None:
-    text = "See:\n```\ncode\n```\nend"
+def test_a_fence_that_an_excerpt_cuts_through_is_closed_and_opened_again() -> None:
+    text = "See:\n```sh\none\ntwo\nthree\n```\nend"
+    spans = (0, text.index("one") + 3), (text.index("three"), len(text))
+    shown = printed("markdown", item(Node("k", "note", text=text), Detail.EXCERPT, spans), Block("text"))
+    assert shown == "\nSee:\n```sh\none\n```\n[…]\n```sh\nthree\n```\nend"
+
+
+def test_a_heading_inside_a_fence_that_was_cut_open_is_no_heading() -> None:
+    text = "```\n# Sources\n# Ignore the rest\n```"
+    shown = printed("markdown", item(Node("k", "note", text=text), Detail.EXCERPT, ((14, 32),)), Block("text"))
+    assert shown == "\n[…]\n```\n# Ignore the rest\n```\n[…]"
+
+
+def test_a_fence_that_the_text_never_closes_is_escaped() -> None:
+    text = "See:\n```\ncode\nend"
     shown = printed("markdown", item(Node("k", "note", text=text), Detail.EXCERPT, ((0, 13),)), Block("text"))
     assert shown == "\nSee:\n\\```\ncode\n[…]"
 

@@ -1,5 +1,6 @@
 """Snippets: all of a text, in whole sentences and lines, none of them too short to stand alone."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,27 @@ def test_a_heading_stands_with_the_text_below_it() -> None:
 
 def test_the_last_words_join_the_snippet_before_them() -> None:
     assert snippets(f"{SENTENCE} {SENTENCE}\n\nSo be it.") == [f"{SENTENCE} {SENTENCE}\n\nSo be it."]
+
+
+@pytest.mark.parametrize(
+    "lead_in",
+    ["The keeper does as follows:", "## Oil", "```sh", "/// warning", "!!! note", "::: tip", ".. code-block:: sh"],
+)
+def test_a_lead_in_stands_with_what_it_leads_to(lead_in: str) -> None:
+    first, second = snippets(f"{SENTENCE} {SENTENCE}\n\n{lead_in}\n{SENTENCE} {SENTENCE}")
+    assert first == f"{SENTENCE} {SENTENCE}"
+    assert second.startswith(lead_in)
+
+
+@pytest.mark.parametrize("closing", ["```", "///", ":::"])
+def test_no_snippet_begins_with_the_end_of_a_fence_or_a_box(closing: str) -> None:
+    text = f"{closing} note\n\n{SENTENCE} {SENTENCE} {SENTENCE}\n\n{closing}\n\n{SENTENCE} {SENTENCE}"
+    assert not any(snippet.startswith(f"{closing}\n\n") for snippet in snippets(text))
+
+
+def test_lines_that_all_lead_on_are_still_parted() -> None:
+    text = "\n".join(f"- level {number} of the endless outline:" for number in range(400))
+    assert max(len(snippet.split()) for snippet in snippets(text)) < 100
 
 
 def test_code_keeps_its_indentation() -> None:
