@@ -9,7 +9,7 @@ PEERS := .venv-evidence/installed
 WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help demo test test-backends test-browser screenshots torture check coverage format bench bench-evidence clean
+.PHONY: help demo test test-backends test-browser test-packaging screenshots torture check coverage format bench bench-evidence clean
 
 help:
 	@echo "make demo    install into .venv, index the example worlds, print a page with its budget and sources"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-backends   start every engine there is and try the contracts of stores and indexes on it"
 	@echo "make torture   kill, starve and damage a store for a minute or two, and count what is lost (ARGS are passed on)"
 	@echo "make test-browser    try the explorer in a real browser (installs Debian's chromium where there is none)"
+	@echo "make test-packaging  install with pip, pipx and uv from a local index, into new environments"
 	@echo "make screenshots     make the pictures of docs/explorer/"
 	@echo "make check   ruff, ruff format, mypy --strict and the layer test"
 	@echo "make coverage   tests of the learning memory, at least 90 % of its lines"
@@ -39,6 +40,9 @@ torture: $(TOOLS)
 
 test-browser: $(TOOLS) browser
 	$(BIN)/python -m pytest --browser tests/browser $(ARGS)
+
+test-packaging: $(TOOLS)
+	$(BIN)/python -m pytest --packaging tests/packaging $(ARGS)
 
 screenshots: $(TOOLS) browser
 	$(BIN)/python scripts/explorer_screenshots.py $(ARGS)

@@ -13,10 +13,11 @@ settings.load_profile("weft")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--update-golden` rewrites the golden pages; `--backends` and `--browser` try what is installed extra."""
+    """`--update-golden` rewrites the golden pages; the others try what takes a server, a browser or a while."""
     parser.addoption("--update-golden", action="store_true", help="write tests/golden/pages anew")
     parser.addoption("--backends", action="store_true", help="also try the engines that need a server")
     parser.addoption("--browser", action="store_true", help="also try the explorer in a real browser")
+    parser.addoption("--packaging", action="store_true", help="also install Weft with pip, pipx and uv")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -17,15 +17,19 @@ The tree:
     │   └── EmbedderMismatch      its vectors come from another embedder
     ├── EmbedderError             an embedder cannot be opened or did not answer
     └── MissingExtra              an optional dependency is not installed
+        └── MissingPackage        a package that no extra of Weft brings is not installed
 
 A few modules add a leaf of their own beside the code that raises it. Every message names the value, what is
 allowed and what to do next.
 """
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
+DISTRIBUTION: Final = "weft-context"
+"""The name under which Weft is installed; `weft` alone is another package."""
 _MIN_NAME_SIMILARITY: Final = 0.5
 """The similarity (0 to 1, as difflib measures it) from which one name is suggested for another.
 
@@ -117,9 +121,48 @@ class MissingExtra(WeftError):
     """A feature whose optional dependency is not installed; the message gives the command that installs it."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(
-            f"{feature} needs an optional dependency. Install it with: pip install 'weft-context[{extra}]'"
-        )
+        super().__init__(f"{feature} needs an optional dependency. Install it with: {extra_command(extra)}")
+
+
+class MissingPackage(MissingExtra):
+    """A feature that needs a package which no extra of Weft brings; the message gives the command."""
+
+    def __init__(self, feature: str, *packages: str) -> None:
+        WeftError.__init__(self, f"{feature} needs another package. Install it with: {package_command(*packages)}")
+
+
+def extra_command(extra: str) -> str:
+    """Return the command that adds an extra to this installation of Weft, as it was installed."""
+    wanted = f"'{DISTRIBUTION}[{extra}]'"
+    commands = {
+        "pip": f"pip install {wanted}",
+        "pipx": f"pipx install --force {wanted}",
+        "uv": f"uv tool install {wanted}",
+        "uvx": f"uvx --from {wanted} weft ...",
+    }
+    return commands[_find_installer(sys.prefix)]
+
+
+def package_command(*packages: str) -> str:
+    """Return the command that adds other packages beside this installation of Weft."""
+    joined = " ".join(packages)
+    commands = {
+        "pip": f"pip install {joined}",
+        "pipx": f"pipx inject {DISTRIBUTION} {joined}",
+        "uv": f"uv tool install --with {','.join(packages)} {DISTRIBUTION}",
+        "uvx": f"uvx --with {','.join(packages)} --from {DISTRIBUTION} weft ...",
+    }
+    return commands[_find_installer(sys.prefix)]
+
+
+def _find_installer(prefix: str) -> str:
+    """Return which program made the environment of this path: pipx and uv keep each tool in one of its own."""
+    path = prefix.replace("\\", "/").lower()
+    if "/pipx/" in path:
+        return "pipx"
+    if "/uv/tools/" in path:
+        return "uv"
+    return "uvx" if "/archive-v" in path or "/builds-v" in path else "pip"
 
 
 def nearest_name(name: str, allowed: Iterable[str]) -> str | None:

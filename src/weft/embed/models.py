@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from weft.embed.static import cut, split_bert_words
-from weft.errors import EmbedderError, InvalidInput, MissingExtra
+from weft.errors import EmbedderError, InvalidInput, MissingExtra, MissingPackage
 
 TEXTS_PER_REQUEST = 128
 """Texts sent in one request: servers limit its size, and fewer cost more round trips."""
@@ -161,7 +161,7 @@ def open_fastembed(name: str) -> FastEmbedder:
     try:
         from fastembed import TextEmbedding
     except ImportError as error:
-        raise MissingExtra("The embedder 'fastembed'", "fastembed") from error
+        raise MissingPackage("The embedder 'fastembed'", "fastembed") from error
     try:
         return FastEmbedder(TextEmbedding(model_name=name), name)
     except (OSError, ValueError, RuntimeError) as error:
@@ -194,7 +194,7 @@ def open_sentence_transformer(name: str) -> SentenceEmbedder:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
-        raise MissingExtra("The embedder 'sentence-transformers'", "sentence-transformers") from error
+        raise MissingPackage("The embedder 'sentence-transformers'", "sentence-transformers") from error
     try:
         return SentenceEmbedder(SentenceTransformer(name, device="cpu"), name)
     except (OSError, ValueError, RuntimeError) as error:
@@ -252,7 +252,7 @@ def open_onnx(path: str) -> OnnxEmbedder:
     try:
         import onnxruntime
     except ImportError as error:
-        raise MissingExtra("The embedder 'onnx'", "onnx") from error
+        raise MissingExtra("The embedder 'onnx'", "quality") from error
     model, vocabulary = _find_files(Path(path).expanduser())
     pieces = vocabulary.read_text(encoding="utf-8").split("\n")
     # Named by content: the same path may hold another model tomorrow, whose vectors do not compare.

@@ -16,13 +16,13 @@ from typing import Any, Final, Generic, Self, TypeVar
 from msgspec import Struct
 
 from weft.assemblers.knowledge.lists import ContextNode, Entity, EntryPoint, KnowledgeStats
-from weft.errors import MissingExtra, WeftError
+from weft.errors import MissingPackage, WeftError
 from weft.interfaces.request import CONTEXT_FIELDS, RequestField, fields_for
 
 try:
     import httpx
 except ModuleNotFoundError as error:
-    raise MissingExtra("weft.client", "client") from error
+    raise MissingPackage("weft.client", "httpx") from error
 
 DEFAULT_URL: Final = "http://localhost:8000"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.errors import MissingExtra
+from weft.errors import MissingPackage
 from weft.memory.experiences import Experience
 from weft.memory.memories import read_number
 from weft.memory.vocabulary import VALUE
@@ -88,7 +88,7 @@ def _cluster(points: "Floats") -> list[int]:
         from sklearn.cluster import HDBSCAN
         from sklearn.decomposition import PCA
     except ModuleNotFoundError as error:
-        raise MissingExtra("Finding values", "values") from error
+        raise MissingPackage("Finding values", "scikit-learn") from error
     import numpy as np
 
     directions = points

@@ -56,7 +56,7 @@ def _find_repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[in
         if first_index in repeated or second_index in repeated or _is_other_subject(first, second):
             continue
         first_text, second_text = _content(first.candidate.node), _content(second.candidate.node)
-        alike = similarity(first_text, second_text)
+        alike = similarity(first_text, second_text, at_least=rule.similarity)
         # Two invoices may differ in a number only: alike in words, and still not the same.
         if alike >= rule.similarity and not are_different(first_text, second_text):
             repeated[second_index] = f"repeats {first.candidate.node.key} ({alike:.0%} alike)"

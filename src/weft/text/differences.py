@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
-from itertools import chain
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain, takewhile
 from typing import Final
 
 from weft.text.terms import STOP_WORDS
@@ -128,7 +128,7 @@ def _is_mistyped(mine: str, other: str) -> bool:
     """Return whether letters are swapped, one is missing or, in a long word, another."""
     shorter, longer = (mine, other) if len(mine) <= len(other) else (other, mine)
     allowed = _MAX_ERRORS if len(shorter) >= _MIN_LETTERS_FOR_TWO_ERRORS else 1
-    if _distance_function()(mine, other, score_cutoff=allowed) > allowed:
+    if not _has_few_errors(mine, other, allowed):
         return False
     if sorted(mine) == sorted(other):
         # Swapped letters make another word of a short one, unless a filler is meant: `teh`.
@@ -139,9 +139,26 @@ def _is_mistyped(mine: str, other: str) -> bool:
     return len(shorter) >= _MIN_MISTYPED_LETTERS and not is_opposite
 
 
-@cache
-def _distance_function() -> Callable[..., int]:
-    """Return the function that counts the typing errors between two words; it is loaded at its first use."""
-    from rapidfuzz.distance import OSA
+def _has_few_errors(mine: str, other: str, allowed: int) -> bool:
+    """Return whether so many letters added, left out, replaced or swapped with their neighbour explain a word."""
+    # Equal beginnings and ends need no look, which leaves a letter or two of most words.
+    start = _shared_letters(mine, other)
+    mine, other = mine[start:], other[start:]
+    end = _shared_letters(mine[::-1], other[::-1])
+    mine, other = mine[: len(mine) - end], other[: len(other) - end]
+    if not mine or not other:
+        return len(mine or other) <= allowed
+    if not allowed:
+        return False
+    # A first letter differs in both: it was added, left out or replaced, or swapped with the next.
+    return (
+        _has_few_errors(mine[1:], other[1:], allowed - 1)
+        or _has_few_errors(mine[1:], other, allowed - 1)
+        or _has_few_errors(mine, other[1:], allowed - 1)
+        or (mine[:2] == other[1::-1] and _has_few_errors(mine[2:], other[2:], allowed - 1))
+    )
 
-    return OSA.distance
+
+def _shared_letters(mine: str, other: str) -> int:
+    """Return with how many equal letters two words begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, other, strict=False)))

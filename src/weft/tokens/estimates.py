@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from weft.errors import InvalidInput, MissingExtra
+from weft.errors import InvalidInput, MissingPackage
 from weft.tokens import EncodingCounter, encodable, settle
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def file_counter(path: Path) -> FileCounter:
     try:
         from tokenizers import Tokenizer
     except ImportError as missing:
-        raise MissingExtra("Counting with a tokenizer.json", "tokenizers") from missing
+        raise MissingPackage("Counting with a tokenizer.json", "tokenizers") from missing
     try:
         content = path.read_bytes()
         tokenizer = Tokenizer.from_buffer(content)

@@ -162,7 +162,7 @@ def test_a_store_without_vectors_is_told_what_to_do(tmp_path: Path) -> None:
 def test_without_the_extra_it_is_said_what_to_install(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(weft, STORIES[:6])
     monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
-    with pytest.raises(MissingExtra, match=r"weft-context\[values\]"):
+    with pytest.raises(MissingExtra, match="pip install scikit-learn"):
         refresh_values(weft.workshop())
 
 

@@ -19,6 +19,7 @@ from weft.scoring.similarity import (
     rotate,
     sign_bits,
     sign_distances,
+    similarity,
     sketch,
     stack_rows,
     unit_rows,
@@ -160,3 +161,25 @@ def test_pairs_that_are_looked_at_grow_with_the_number_of_like_lines_and_not_its
 def test_up_to_sixty_four_like_lines_are_all_paired() -> None:
     rows = sketch_lines(["the same five words here"] * 33)
     assert len(list(likely_pairs(rows))) == 33 * 32 // 2
+
+
+@given(st.text("abc ", max_size=30), st.text("abc ", max_size=30))
+def test_texts_are_alike_by_their_longest_common_subsequence(left: str, right: str) -> None:
+    first, second = " ".join(left.split()), " ".join(right.split())
+    lengths = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
+    for row, mine in enumerate(first):
+        for column, other in enumerate(second):
+            lengths[row + 1][column + 1] = (
+                lengths[row][column] + 1
+                if mine == other
+                else max(lengths[row][column + 1], lengths[row + 1][column])
+            )
+    both = len(first) + len(second)
+    expected = 2 * lengths[-1][-1] / both if both else 1.0
+    assert similarity(left, right) == pytest.approx(expected)
+    assert similarity(left, right, at_least=0.9) in (0.0, pytest.approx(expected))
+
+
+def test_a_text_too_short_to_be_alike_is_not_compared() -> None:
+    assert similarity("refund", "refund the whole order", at_least=0.9) == 0.0
+    assert similarity("refund", "Refund ", at_least=0.9) == 1.0

@@ -58,3 +58,18 @@ def test_fillers_typing_errors_words_around_it_and_one_word_of_many_do_not(left:
 def test_the_words_that_only_one_has_keep_their_order() -> None:
     assert find_differing_words(["b", "a", "c"], ["c", "d"]) == (["b", "a"], ["d"])
     assert find_differing_words(["same", "same"], ["same"]) == (["same"], [])
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_error"),
+    [
+        ("reciept", "receipt", True),
+        ("colour", "color", True),
+        ("configuration", "confguraton", True),
+        ("configuration", "confgurtin", False),
+        ("receipt", "recital", False),
+        ("node", "code", False),
+    ],
+)
+def test_one_typing_error_is_forgiven_and_two_in_a_long_word(left: str, right: str, is_error: bool) -> None:
+    assert (find_differing_words([left], [right]) == ([], [])) is is_error

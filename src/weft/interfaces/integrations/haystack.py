@@ -3,13 +3,13 @@
 from dataclasses import asdict
 from typing import Any
 
-from weft.errors import MissingExtra
+from weft.errors import MissingPackage
 from weft.interfaces.integrations import Retrieval
 
 try:
     from haystack import Document, component, default_to_dict
 except ModuleNotFoundError as error:
-    raise MissingExtra("weft.interfaces.integrations.haystack", "haystack") from error
+    raise MissingPackage("weft.interfaces.integrations.haystack", "haystack-ai", "httpx") from error
 
 
 @component

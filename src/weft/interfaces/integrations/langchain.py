@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from weft.errors import MissingExtra
+from weft.errors import MissingPackage
 from weft.interfaces.integrations import Retrieval
 
 try:
@@ -13,7 +13,7 @@ try:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 except ModuleNotFoundError as error:
-    raise MissingExtra("weft.interfaces.integrations.langchain", "langchain") from error
+    raise MissingPackage("weft.interfaces.integrations.langchain", "langchain-core", "httpx") from error
 
 
 class WeftRetriever(BaseRetriever):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from weft.errors import MissingExtra
+from weft.errors import MissingPackage
 from weft.interfaces.integrations import Retrieval
 
 try:
@@ -10,7 +10,7 @@ try:
     from llama_index.core.callbacks import CallbackManager
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 except ModuleNotFoundError as error:
-    raise MissingExtra("weft.interfaces.integrations.llamaindex", "llamaindex") from error
+    raise MissingPackage("weft.interfaces.integrations.llamaindex", "llama-index-core", "httpx") from error
 
 
 class WeftRetriever(BaseRetriever):

@@ -1,4 +1,4 @@
-"""Count what a service does for Prometheus, and trace it for OpenTelemetry if its API is installed (extra `otel`).
+"""Count what a service does for Prometheus, and trace it for OpenTelemetry if its API is installed (extra `all`).
 
 Spans go wherever the operator's OpenTelemetry SDK sends them; without one the API itself drops them.
 """

@@ -8,7 +8,14 @@ import xxhash
 from msgspec import Struct
 
 from weft.ports import Problem, ReportProgress, Unit, ignore_progress
-from weft.sources.code.languages import SUFFIXES, Language, find_language, find_script_language
+from weft.sources.code.languages import (
+    SUFFIXES,
+    Language,
+    find_language,
+    find_script_language,
+    grammar_command,
+    has_grammar,
+)
 from weft.sources.code.nodes import containment_edges, file_nodes, link_edges
 from weft.sources.code.outline import Outline, follow_aliases, list_changed_names, pack, unpack
 from weft.sources.code.parse import parse_outline
@@ -33,6 +40,7 @@ _PARSER_VERSION: Final = "4"
 _PASSED_OVER: Final = "passed over"
 """The links state of a file that gets no unit."""
 _BROKEN: Final = "read with syntax errors"
+_WITHOUT_GRAMMAR: Final = "-text"
 _MAX_CHANGED_NAMES: Final = 20
 """Names that are looked for in the outlines of all files; with more, most files have one of them."""
 _MAX_NAMED_FILES: Final = 3
@@ -95,7 +103,7 @@ class Code:
         self._remarks.clear()
         self._repository = None
         self._files = {file.name: file for file in files}
-        self._stamps = {name: f"{file_stamp(file.path)}-{_PARSER_VERSION}" for name, file in self._files.items()}
+        self._stamps = {name: self._stamp(file) for name, file in self._files.items()}
         try:
             self._update_cache()
             entries = self._cache.entries()
@@ -119,7 +127,7 @@ class Code:
         """Read a file, its definitions and the parts between them, with everything they refer to."""
         file = self._files[unit]
         # The stamp is taken before the content: a file that changes in between is read again the next time.
-        stamp = f"{file_stamp(file.path)}-{_PARSER_VERSION}"
+        stamp = self._stamp(file)
         content = _read_file(file)
         repository = self._resolver([unit])
         outline = repository.outlines.get(unit)
@@ -175,6 +183,11 @@ class Code:
             return _names_by_last_part(outline) if outline is not None else {}
         _, content = self._cache.entry(path) or ("", b"")
         return _names_by_last_part(unpack(content, interface_only=True)) if content else {}
+
+    def _stamp(self, file: File) -> str:
+        """Return the state of a file and of the parser; it changes when a missing grammar is installed."""
+        as_text = "" if has_grammar(self._languages[file.name]) else _WITHOUT_GRAMMAR
+        return f"{file_stamp(file.path)}-{_PARSER_VERSION}{as_text}"
 
     def _update_cache(self) -> None:
         """Parse the files that changed, and resolve again the names of those whose links may have changed."""
@@ -248,7 +261,7 @@ class Code:
             return ""
         outline = parse_outline(content.text, self._languages[name])
         interface = _interface_digest(outline)
-        self._cache.put(name, stamp, pack(outline), interface, _BROKEN if outline.broken else "")
+        self._cache.put(name, stamp, pack(outline), interface, _reading_remark(outline, self._languages[name]))
         return interface
 
     def _resolver(self, names: Sequence[str]) -> Repository:
@@ -273,6 +286,13 @@ class Code:
         if name not in repository.outlines:
             return _PASSED_OVER
         return xxhash.xxh3_64_hexdigest(orjson.dumps(repository.links(name), default=tuple))
+
+
+def _reading_remark(outline: Outline, language: Language) -> str:
+    """Return what a user should know about how a file was read, or an empty text."""
+    if has_grammar(language):
+        return _BROKEN if outline.broken else ""
+    return f"read as text, without definitions, until its grammar is installed: {grammar_command(language)}"
 
 
 def _name_some(names: Sequence[str]) -> str:

@@ -6,10 +6,13 @@ A new language is a line in `LANGUAGES` and a query in `queries/`.
 import re
 from functools import cache
 from importlib import import_module, resources
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+
+from weft.errors import package_command
 
 if TYPE_CHECKING:
     from tree_sitter import Node as SyntaxNode
@@ -127,6 +130,17 @@ def find_script_language(file: Path) -> Language | None:
         return None
     name = _BY_INTERPRETER.get(PurePosixPath(found[1].decode()).name) if found else None
     return next((language for language in LANGUAGES if language.name == name), None)
+
+
+@cache
+def has_grammar(language: Language) -> bool:
+    """Return whether a language's grammar is installed; those of rarer languages come one by one."""
+    return find_spec(language.wheel) is not None
+
+
+def grammar_command(language: Language) -> str:
+    """Return the command that installs a language's grammar."""
+    return package_command(language.wheel.replace("_", "-"))
 
 
 @cache

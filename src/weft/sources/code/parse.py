@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.sources.code.languages import Language, load_grammar
+from weft.sources.code.languages import Language, has_grammar, load_grammar
 from weft.sources.code.outline import Import, Outline, Reference, Symbol
 
 if TYPE_CHECKING:
@@ -93,7 +93,12 @@ class _Scope(Struct):
 
 
 def parse_outline(text: str, language: Language) -> Outline:
-    """Return the outline of a file's text; where it does not follow the grammar, of the parts that do."""
+    """Return the outline of a file's text; where it does not follow the grammar, of the parts that do.
+
+    Where the grammar is not installed, the file is one part without definitions.
+    """
+    if not has_grammar(language):
+        return Outline(language=language.name, lines=text.count("\n") + 1)
     from tree_sitter import QueryCursor
 
     grammar = load_grammar(language)
