@@ -145,10 +145,21 @@ def test_a_client_that_announces_no_start_after_a_compaction_is_told_with_the_ne
     send(folder, "PreCompact", trigger="auto")
     told = prompt(folder, "go on")
     assert told.text.splitlines() == [
-        "Standing rules: Use tabs for indentation",
+        "Standing rules: Use tabs for indentation (2026-05-01)",
         "Told before the conversation was shortened: The ledger is called Mabel",
     ]
     assert not prompt(folder, "go on").text
+
+
+def test_a_rule_that_is_new_to_a_session_is_told_with_its_next_page_and_not_lost_on_a_silent_one(
+    folder: Path,
+) -> None:
+    send(folder, "SessionStart", source="startup")
+    rule = "Never page Odile at night"
+    within(folder, lambda weft: remember(weft.indexing_context(), rule, now=NOW))
+    assert not prompt(folder, "Which moons has Jupiter?").text
+    assert rule in prompt(folder, "Who approves refunds above 500 euros?").text
+    assert rule not in prompt(folder, "When do backups of the ledger run?").text
 
 
 # --- prompts ---

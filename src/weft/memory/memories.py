@@ -22,8 +22,10 @@ _DEFAULT_IMPORTANCE: Final = 0.5
 _MAX_KEPT_VERSIONS: Final = 20
 """Earlier texts that a memory keeps; the oldest go first, because all are stored with the memory."""
 _STANDING_CATEGORIES: Final = {
+    "instruction": Form.INSTRUCTION,
     "preference": Form.PREFERENCE,
     "decision": Form.DECISION,
+    "profile": Form.PROFILE,
     "workflow": Form.INSTRUCTION,
 }
 """Categories whose memories hold until they are changed, whatever their words, and the form each counts as."""
@@ -65,7 +67,7 @@ def new_memory(
         # With the time: the same text may be remembered, forgotten and remembered again.
         key=f"{MEMORY}:{short_digest(tenant, checked, now.isoformat())}",
         text=checked,
-        category=check_word("category", "fact" if category is None else category, CATEGORIES),
+        category=_read_category(checked) if category is None else check_word("category", category, CATEGORIES),
         importance=check_fraction("An importance of", _DEFAULT_IMPORTANCE if importance is None else importance),
         created=now,
         updated=now,
@@ -73,6 +75,12 @@ def new_memory(
         # Sorted, so that the same tags in another order are no change.
         tags=tuple(sorted(set(tags))),
     )
+
+
+def _read_category(text: str) -> str:
+    """Return the category that the words of a memory show: the form of a lasting statement, else a fact."""
+    statement = read_statement(text)
+    return "fact" if statement is None else statement.form.value
 
 
 def change_memory(

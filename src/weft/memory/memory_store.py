@@ -67,7 +67,9 @@ def remember(
     tenant: str = DEFAULT_TENANT,
     allow_secrets: bool = False,
 ) -> RememberResult:
-    """Store a memory, by default a fact of importance 0.5; an older one that says the same is merged with it.
+    """Store a memory of importance 0.5 unless told; an older one that says the same is merged with it.
+
+    Without a category it gets the one that its words show: an instruction, preference, decision, profile or fact.
 
     With `allow_secrets` the text is kept as it is, because its author says that there is no secret in it.
     """

@@ -10,7 +10,7 @@ EXPERIENCE: Final = "experience"
 VALUE: Final = "value"
 """The kinds of nodes of the learning memory."""
 
-CATEGORIES: Final = ("fact", "preference", "decision", "error", "workflow", "context")
+CATEGORIES: Final = ("fact", "instruction", "preference", "decision", "profile", "error", "workflow", "context")
 """The categories of a memory."""
 DOMAINS: Final = (
     "debugging",

@@ -110,11 +110,12 @@ def assemble_with_outcomes(
     gathered = _unite_topics(plan, by_topic, reading)
     # Score, dedupe, sections: put the candidates in order, into the slots of the page.
     is_silent = not any(map(speaks, plan.by_topic(), by_topic, repeat(reading.snapshot)))
+    rules = _find_rules_of_silence(plan, gathered, reading) if is_silent else ()
     if is_silent:
         plan = silent_plan(plan, gathered.query)
     printer = _make_printer(plan, gathered, count)
     if is_silent:
-        layout = lay_out_silence(plan, gathered, printer.heading_cost)
+        layout = lay_out_silence(plan, gathered, rules, printer.heading_cost)
     else:
         layout = _lay_out(plan, gathered, reading, now, printer)
     finished("score")
@@ -360,6 +361,22 @@ def _as_list(gathered: Gathered) -> Gathered:
     query = replace(gathered.query, terms={}, vector=None)
     listed = [keep_list_order(each) if is_listed(each) else each for each in gathered.candidates]
     return replace(gathered, query=query, candidates=tuple(listed))
+
+
+def _find_rules_of_silence(plan: Plan, gathered: Gathered, reading: Reading) -> tuple[Candidate, ...]:
+    """Return the standing rules of a page that has nothing else: one of what was learned, or one of conversations.
+
+    A page of code or documents says nothing then, whatever was remembered beside them.
+    """
+    if not plan.profile.frame.empty:
+        return ()
+    # Only silent pages pay for loading this.
+    from weft.pipeline.by_conversation import holds_turns
+
+    is_learned = any("memory" in probe.kinds for probe in plan.profile.probes)
+    if not (is_learned or holds_turns(reading.snapshot)):
+        return ()
+    return find_standing(plan, gathered, reading).by_section.get("rules", ())
 
 
 def _make_printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:

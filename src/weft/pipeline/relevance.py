@@ -25,7 +25,7 @@ from weft.model import CALIBRATED, Candidate, Detail
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query
 from weft.pipeline.retrieve import Gathered
-from weft.pipeline.sections import Layout, Refusal
+from weft.pipeline.sections import Layout, Refusal, split_received
 from weft.pipeline.shapes import is_listed
 from weft.pipeline.slots import HeadingCost, Outcome, Reason, section_slot
 from weft.pipeline.standing import asks_about_person, has_profile, leave_out_stated
@@ -336,9 +336,16 @@ def unknown_names_note(plan: Plan, query: Query) -> tuple[str, ...]:
 
 
 def silent_plan(plan: Plan, query: Query) -> Plan:
-    """Return the plan of a page that only says that there is nothing, under the title of the profile."""
-    frame = Frame(title=plan.profile.frame.title, empty=describe_silence(query))
-    return replace(plan, profile=replace(plan.profile, sections=(NEAREST,), frame=frame))
+    """Return the plan of a page that says that there is nothing, with its standing rules.
+
+    A profile without words for an empty page prints nothing then.
+    """
+    stated = plan.profile.frame
+    if not stated.empty:
+        return replace(plan, profile=replace(plan.profile, sections=(), frame=Frame(title="", empty="")))
+    frame = Frame(title=stated.title, empty=describe_silence(query))
+    rules = tuple(section for section in plan.profile.sections if section.standing == "rules")
+    return replace(plan, profile=replace(plan.profile, sections=(*rules, NEAREST), frame=frame))
 
 
 def describe_silence(query: Query) -> str:
@@ -346,18 +353,26 @@ def describe_silence(query: Query) -> str:
     return " ".join(filter(None, (_NOTHING, describe_unknown(unknown_words(query)), _ASK_ON)))
 
 
-def lay_out_silence(plan: Plan, gathered: Gathered, heading_cost: HeadingCost) -> Layout:
-    """Return the layout of a silent page: what came nearest as pointers, and all else refused."""
+def lay_out_silence(
+    plan: Plan, gathered: Gathered, rules: Sequence[Candidate], heading_cost: HeadingCost
+) -> Layout:
+    """Return the layout of a silent page: standing rules, what came nearest as pointers, and all else refused."""
     scored = [
         replace(candidate, score=gathered.relevance_of(candidate)) if gathered.relevance_of else candidate
         for candidate in leave_out_stated(gathered.candidates)
     ]
     # What was found comes before what links led to, which shares nothing with the question itself.
     ranked = sorted(scored, key=lambda candidate: (candidate.distance > 0, -candidate.score, *candidate.node.ref))
-    takes_pointers = plan.budget is None or plan.budget >= _MIN_TOKENS_FOR_NEAREST
-    nearest = ranked[:_MAX_NEAREST] if takes_pointers else []
+    fresh, received = split_received(plan, rules)
+    takes_more = plan.budget is None or plan.budget >= _MIN_TOKENS_FOR_NEAREST
+    nearest = ranked[:_MAX_NEAREST] if takes_more and plan.sections() else []
     refusals = [_refuse(candidate, plan.floor, NEAREST.name) for candidate in ranked[len(nearest) :]]
-    return Layout((section_slot(plan, NEAREST, tuple(nearest), heading_cost),), tuple(refusals), is_silent=True)
+    slots = [
+        section_slot(plan, each, tuple(fresh if each.standing else nearest), heading_cost)
+        for each in plan.sections()
+        if takes_more or not each.standing
+    ]
+    return Layout(tuple(slots), (*refusals, *received), is_silent=True)
 
 
 def _refuse(candidate: Candidate, floor: float, section: str = "") -> Refusal:

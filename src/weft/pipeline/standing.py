@@ -35,6 +35,11 @@ _MAX_FOUND: Final = 60
 _FORM_PRIOR: Final = {"instruction": 0.3, "preference": 0.3}
 """The score of a rule for its form, beside its relevance from 0 to 1: an order holds whatever is asked."""
 _PROFILE: Final = "profile"
+_BACKGROUND: Final = frozenset({_PROFILE, "decision"})
+"""Forms that hold whatever is asked, as orders do, but say nothing about how to answer."""
+_MAX_BACKGROUND: Final = 3
+"""Facts about a person and decisions, read from conversations, that stand on a page though it is not about them: a
+person who writes much states dozens, and on a small page each takes the room of a find."""
 _MEMORY: Final = "memory"
 _UPDATE: Final = "update"
 _ASKED_PROFILE_PRIOR: Final = 0.6
@@ -118,8 +123,13 @@ def find_standing(plan: Plan, gathered: Gathered, reading: Reading) -> StandingR
     kept, replaced = _keep_current(stated)
     current = sorted(kept, key=lambda rule: (-round(rule.score, 6), *rule.node.ref))
     telling = [rule for rule in current if _is_telling(rule, gathered.query, asks_person)]
+    told = {rule.node.ref for rule in telling}
+    background = [
+        rule for rule in current if rule.node.fields.get("form") in _BACKGROUND and rule.node.ref not in told
+    ]
+    rules = [rule for rule in telling if rule.node.fields.get("form") != _UPDATE]
     by_section: dict[Standing, tuple[Candidate, ...]] = {
-        "rules": tuple(_drop_repeated(rule for rule in telling if rule.node.fields.get("form") != _UPDATE)),
+        "rules": tuple(_drop_repeated((*rules, *background[:_MAX_BACKGROUND]))),
         "values": tuple(_drop_repeated(rule for rule in telling if rule.node.fields.get("form") == _UPDATE)),
     }
     return StandingRules(by_section, replaced)

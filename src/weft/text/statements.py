@@ -110,8 +110,8 @@ _PROFILE: Final = re.compile(
     r"|\b(?:I['’]m|I am) [A-Z][a-z]+, (?:an?|the|\d)"
     r"|\b(?:I['’]m|I am) \d{1,2}(?: years? old)?\b(?=[ ,.;]|$)(?! (?:minutes|hours|days|weeks|months|percent|%))"
     r"|\b(?:I|my partner and I) (?:currently )?(?:work|live|study|teach) (?:as|at|for|in|with|near|remotely)\b"
-    r"|\bmy (?:full |first |last |middle )?name is\b|\b(?:call me|my pronouns are|I go by) "
-    r"|\bmy (?:wife|husband|partner|spouse|son|daughter|child|mother|father|mum|mom|dad|brother"
+    r"|\b[Mm]y (?:full |first |last |middle )?name is\b|\b(?:[Cc]all me|[Mm]y pronouns are|I go by) "
+    r"|\b[Mm]y (?:wife|husband|partner|spouse|son|daughter|child|mother|father|mum|mom|dad|brother"
     r"|sister|dog|cat|boss|"
     r"manager|birthday|address|time ?zone|native language|mother tongue|job|profession|occupation|role|title|age|"
     r"height|weight|salary|income|blood type|phone|email|home ?town)(?:['’]s name)? (?:is|are)\b"
@@ -174,13 +174,57 @@ _RULE_SHARE: Final = 0.7
 _CLAUSE_START: Final = re.compile(r"[,;:–—]\s+|\s(?:so|and|but|because|since)\s")
 _OF_THE_MOMENT: Final = (Form.CONSTRAINT, Form.UPDATE)
 """Forms that count only where a conversation is read: what was asked to be remembered lasts or is a fact."""
+_VERBS: Final = """
+    add align annotate ask assume avoid begin bind capitali[sz]e cite close convert create delete describe develop
+    ensure exclude explain expose favou?r fetch follow generate give handle hide highlight ignore include indent
+    inject install keep leave lint lowercase make mention merge migrate omit open parse prefer publish put read
+    rebase refer reject remove rename render reply require respond restrict rotate sanitize save separate serve
+    skip speak specify squash stick summari[sz]e tell throw translate treat uppercase use validate verify wait
+    write
+"""
+"""Verbs that open an order and are hardly ever nouns."""
+_NOUNS_TOO: Final = """
+    address answer build bump call catch check commit cover default deploy display document draft end escape export
+    fix format group import label limit link list load log mark measure mock name number order pass pin place point
+    prefix print push quote raise release report retry return review round run set show sign sort split stage start
+    state store structure suffix tag target test trim type update wrap
+"""
+"""Verbs that open an order, and are also nouns, which a statement may begin with."""
 _IMPERATIVE: Final = re.compile(
-    rf"^\W*{_POLITE}(?:always|never|do not|don['’]t|avoid|use|keep|write|answer|reply|respond|prefer"
-    rf"|run|put|add|include|"
-    r"make|format|start|end|name|call|test|commit|ask|check|show|give|tell|explain|follow|stick|speak"
-    r"|address|treat)\b",
+    rf"^\W*{_POLITE}(?:(?:always|never|do not|don['’]t|{'|'.join(_VERBS.split())})\b"
+    rf"|(?:{'|'.join(_NOUNS_TOO.split())})\b(?!['’]s\b|\s*:|\s+(?:of|number|#)\b|\s+[\d#]"
+    # "Test runs are slow" and "log files have dates" begin with a noun: their verb comes later.
+    r"|(?:\s+[\w./-]+){0,4}?\s+(?:is|are|was|were|has|have|had|will|takes?|needs?|fails?|does|did|lives?|goes|go|"
+    r"runs?|happens?|costs?|means?|comes?|came|says?|seems?|breaks?)\b))",
     re.IGNORECASE,
 )
+_NORM: Final = re.compile(
+    r"^\W*(?!(?:I|we|he|she|they|it|this|that|there|you)\b)[^.;?!]{2,80}?\s"
+    r"(?:must(?! have been\b)|shall|may (?:not|only)|(?:should|has to|have to|needs? to) (?:always|never|not|be|"
+    r"have|use|go|stay|keep|come|start|end|follow)|go(?:es)? (?:in|into|under|to)|belongs? (?:in|under|to)"
+    r"|(?:is|are) (?:always |never )?(?:written|named|kept|formatted|indented|sorted|forbidden|banned|required|"
+    r"mandatory|not allowed|in (?:the )?(?:imperative|present|past|lower|upper|snake|camel|kebab|pascal)))\b"
+    r"|^\W*no (?!one\b|longer\b|idea\b|problem\b)[\w-]+(?:[ /][\w-]+){0,6}[.!]?\s*$"
+    r"|^\W*(?:[\w-]+,? ){1,5}(?:only|please)[.!]?\s*$|^\W*only (?:[\w-]+ ?){1,6}[.!]?\s*$",
+    re.IGNORECASE,
+)
+"""Rules that are no orders: "tests must not touch the network", "fixtures go in tests/data", "no mocks in unit
+tests", "metric units only"."""
+_CONVENTION: Final = re.compile(
+    rf"^\W*{_POLITE}(?:indent (?:with|by|using)|(?:answer|reply|respond|speak|talk)(?: to me)? (?:in|with)"
+    r"|(?:format|lint|sort|prefix|suffix|annotate|sign) (?:all |every |our |my )?[\w-]+(?: [\w-]+)? "
+    r"(?:with|by|in|as)"
+    r"|(?:write|keep|name|put) (?:all|every) [\w-]+|no (?:emojis?|mocks?|abbreviations|jokes|small ?talk)\b"
+    r"|use [\w@#+./-]+(?: [\w@#+./-]+){0,3},? "
+    r"(?:instead of|rather than|and not|not|for all|for every|everywhere)\b)",
+    re.IGNORECASE,
+)
+_MAX_CONVENTION_WORDS: Final = 14
+"""A longer order to an assistant describes a piece of work."""
+_OF_NOW: Final = re.compile(
+    r"\b(?:this|these|that|those|it|here|now|today|again|above|below|following|first|next|for me|the)\b|\?", re.I
+)
+"""Words by which an order is about something at hand, and not meant to last."""
 _PROJECT: Final = re.compile(
     r"\b(?:in|for|on) (?:this|the|our) (?:project|repo|repository|codebase|workspace)\b", re.I
 )
@@ -191,7 +235,12 @@ _LANGUAGE: Final = re.compile(
     r"| tests?)?(?=$|[\s,.;:)])",
     re.IGNORECASE,
 )
-_FOLDER: Final = re.compile(r"\b(?:in|under|inside|for|below) [`'\"]?((?:[\w.-]+/)+[\w.-]*)[`'\"]?")
+_FOLDER: Final = re.compile(
+    # Where things are put is what a rule says, and not where it holds.
+    r"(?<!\bgo )(?<!\bgoes )(?<!\bbelong )(?<!\bbelongs )(?<!\blive )(?<!\blives )(?<!\bkept )(?<!\bstored )"
+    r"\b(?:in|under|inside|for|below) [`'\"]?((?:[\w.-]+/)+[\w.-]*)[`'\"]?"
+)
+_PLACING: Final = re.compile(rf"^\W*{_POLITE}(?:put|place|store|keep|save|move|write|create|add)\b", re.IGNORECASE)
 _TOOL: Final = re.compile(
     r"\b(?:when (?:you |we |I )?(?:use|using|run|running|call|calling)|(?:in|with|for|on)) "
     r"(git|docker|pytest|npm|pnpm|yarn|cargo|make|kubectl|terraform|bash|jira|slack|github|gitlab|vim|excel)\b",
@@ -217,7 +266,7 @@ def read_statement(text: str) -> Statement | None:
     if len(line) > _MAX_CHARACTERS:
         return None
     form = next((form for form, _ in _match_forms(line) if form not in _OF_THE_MOMENT), None)
-    if form is None and _IMPERATIVE.search(line):
+    if form is None and (_IMPERATIVE.search(line) or _NORM.search(line)):
         # Asked to be remembered, "use tabs" is no command of the moment.
         form = Form.INSTRUCTION
     return None if form is None else Statement(form, line, read_scope(line))
@@ -227,7 +276,7 @@ def read_scope(text: str) -> str:
     """Return the scope that a statement names, such as `language:python`, `folder:src/api` or `project`."""
     for name, pattern in (("folder", _FOLDER), ("language", _LANGUAGE), ("tool", _TOOL)):
         match = pattern.search(text)
-        if match is not None:
+        if match is not None and not (name == "folder" and _PLACING.match(text)):
             return f"{name}:{match[1].rstrip('/.').lower()}"
     return "project" if _PROJECT.search(text) else ""
 
@@ -256,11 +305,19 @@ def describe_rule(text: str) -> dict[str, Json]:
 def _read_sentence(sentence: str) -> Statement | None:
     if _NOT_LASTING.search(sentence) and not re.search(r"\b(?:prefer|rather|always|never)\b", sentence, re.I):
         return None
+    if _is_convention(sentence):
+        return Statement(Form.INSTRUCTION, sentence.strip(" \t-*#>"), read_scope(sentence))
     for form, match in _match_forms(sentence):
         words = _cut(sentence, match)
         if words and not (form is Form.DECISION and _BACKWARD.search(words)):
             return Statement(form, words, read_scope(words))
     return None
+
+
+def _is_convention(sentence: str) -> bool:
+    """Return whether an order without "always" is about how things are done, as "indent with 4 spaces" is."""
+    is_short = len(sentence.split()) <= _MAX_CONVENTION_WORDS
+    return is_short and bool(_CONVENTION.search(sentence)) and not _OF_NOW.search(sentence)
 
 
 def _match_forms(sentence: str) -> Iterator[tuple[Form, re.Match[str]]]:

@@ -76,7 +76,7 @@ def test_memories_in_three_languages_are_found_in_theirs_and_merged_with_none_of
     ("edit", "complaint"),
     [
         (lambda text: text.replace('"category"', '"categor', 1), "Line 1"),
-        (lambda text: text[: len(text) // 2], "Line"),
+        (lambda text: text[: len(text) // 3], "Line"),
         (lambda text: text.replace("memory:", "docs:", 1), "no key of a memory"),
         (lambda text: text.replace('"updated":"2026', '"updated":"yesterday 2026', 1), "Line 1"),
         (lambda text: f"<<<<<<< HEAD\n{text}", "Line 1"),

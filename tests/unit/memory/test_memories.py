@@ -159,8 +159,27 @@ def test_what_is_no_memory_is_refused_with_what_to_do(
     assert list_memories(indexing) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("Indent with 4 spaces", "instruction"),
+        ("I prefer small dependencies", "preference"),
+        ("We chose Postgres over MySQL", "decision"),
+        ("I'm vegetarian", "profile"),
+        ("The build takes five minutes", "fact"),
+    ],
+)
+def test_a_memory_without_a_category_gets_the_one_that_its_words_show(
+    indexing: IndexingContext, text: str, category: str
+) -> None:
+    assert remember(indexing, text, now=NOW).memory.category == category
+    assert remember(indexing, f"{text} today", now=NOW, category="context").memory.category == "context"
+
+
 def test_an_unknown_category_names_the_valid_ones(indexing: IndexingContext) -> None:
-    with pytest.raises(UnknownName, match="context, decision, error, fact, preference, workflow"):
+    with pytest.raises(
+        UnknownName, match="context, decision, error, fact, instruction, preference, profile, workflow"
+    ):
         remember(indexing, "x", now=NOW, category="opinion")
     with pytest.raises(UnknownName):
         list_memories(indexing, category="opinion")

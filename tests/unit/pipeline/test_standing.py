@@ -99,11 +99,43 @@ def test_a_rule_for_a_language_stands_only_where_that_language_is(weft: Weft, tm
     assert rules_on(weft, "How long does bread dough rise, and is it written in Go?") == ["Never use panics in Go"]
 
 
-def test_a_filter_and_a_silent_page_leave_rules_out(weft: Weft) -> None:
+def test_a_filter_leaves_rules_out(weft: Weft) -> None:
     remember(weft.indexing_context(), "Always answer in metric units", now=NOW)
     remember(weft.indexing_context(), FILLER, now=NOW)
     assert rules_on(weft, "How long does bread dough rise?", filter=Filter(kinds=("commit",))) == []
-    assert rules_on(weft, "Which moons has Jupiter?") == []
+
+
+def test_a_page_of_learning_or_of_chats_that_has_nothing_still_has_the_rules(weft: Weft, tmp_path: Path) -> None:
+    rule, foreign = "Always answer in metric units", "Which moons has Jupiter?"
+    remember(weft.indexing_context(), rule, now=NOW)
+    remember(weft.indexing_context(), FILLER, now=NOW)
+    assert rules_on(weft, foreign, profile="learning") == [rule]
+    # A default page of code, documents or memories alone says only that it has nothing.
+    assert rules_on(weft, foreign) == []
+    index_chat(weft, tmp_path, turn("How long does dough rise?"), turn(FILLER, "assistant"))
+    context = weft.context(foreign, now=NOW)
+    assert "- 2026-03-01: Always answer in metric units" in context.text
+    assert "Nothing here speaks to this question." in context.text
+    assert len(context.sources) == 1
+    # A page so small that the rules would push off the sentence has the sentence.
+    assert "Nothing here" in weft.context(foreign, max_tokens=120, now=NOW).text
+
+
+def test_decisions_and_facts_about_a_person_stand_in_part_on_pages_about_something_else(
+    weft: Weft, tmp_path: Path
+) -> None:
+    said = ["We decided to sell on Fridays only.", "I'm vegetarian.", "I live in Porto.", "My name is Ada."]
+    turns = [(turn(text), turn(FILLER, "assistant")) for text in (*said, "Always answer in metric units.")]
+    index_chat(weft, tmp_path, *(each for pair in turns for each in pair))
+    rules = rules_on(weft, "How long does bread dough rise?")
+    assert "Always answer in metric units." in rules
+    assert len(set(rules) & set(said)) == 3
+    assert "We decided to sell on Fridays only." in rules_on(weft, "On which days do we sell?")
+
+
+def test_an_assistant_decides_nothing_that_stands(weft: Weft, tmp_path: Path) -> None:
+    index_chat(weft, tmp_path, turn("When?"), turn(f"We decided to sell on Fridays. {FILLER}", "assistant"))
+    assert rules_on(weft, "How long does bread dough rise?") == []
 
 
 def test_a_question_about_oneself_is_answered_from_what_one_told(weft: Weft, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from weft.text.addresses import read_address
-from weft.text.statements import Form, find_statements, read_statement
+from weft.text.statements import Form, find_statements, read_scope, read_statement
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,9 @@ def test_a_lasting_statement_is_found_without_what_it_goes_on_to_ask(text: str, 
         "Never mind.",
         "Let's go with this approach.",
         "Fix the bug in the parser and run the tests.",
+        "Indent this block with 4 spaces.",
+        "Use this function instead of that one.",
+        "Answer in the file below.",
         '```python\n# always close the file\nmode = "never"\n```',
     ],
 )
@@ -47,11 +50,54 @@ def test_what_is_asked_or_done_once_is_no_lasting_statement(text: str) -> None:
     assert find_statements(text) == []
 
 
-def test_an_order_that_was_to_be_remembered_lasts_though_it_does_not_say_so() -> None:
-    statement = read_statement("Use tabs")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use tabs",
+        "Indent with 4 spaces",
+        "Ensure every function has a docstring",
+        "Run make check before every commit",
+        "Tests must not touch the network",
+        "Fixtures go in tests/data",
+        "No mocks in unit tests",
+        "Metric units only",
+        "British English, please",
+        "Commit messages are in the imperative",
+    ],
+)
+def test_an_order_that_was_to_be_remembered_lasts_though_it_does_not_say_so(text: str) -> None:
+    statement = read_statement(text)
     assert statement is not None
-    assert statement.form is Form.INSTRUCTION
-    assert find_statements("Use tabs") == []
+    assert (statement.form, statement.scope) == (Form.INSTRUCTION, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Test suite takes 5 minutes",
+        "Log files are in /var/log",
+        "Build times have doubled",
+        "Release 4.2 is out",
+        "Import errors come from a missing extra",
+        "Name of the lead: Ann",
+        "Order 1234 was shipped",
+        "No one knows why the build fails",
+        "The deadline of Atlas is May 5",
+    ],
+)
+def test_a_fact_that_begins_with_a_noun_like_a_verb_is_no_order(text: str) -> None:
+    assert read_statement(text) is None
+
+
+@pytest.mark.parametrize("text", ["Indent with 4 spaces.", "Answer in German.", "No emojis in commit messages."])
+def test_an_order_about_how_things_are_done_lasts_in_a_conversation_too(text: str) -> None:
+    assert [(each.form, each.text) for each in find_statements(text)] == [(Form.INSTRUCTION, text)]
+
+
+def test_a_folder_that_things_are_put_into_is_not_where_a_rule_holds() -> None:
+    assert read_scope("Put fixtures in tests/data/") == ""
+    assert read_scope("Tests go in tests/unit") == ""
+    assert read_scope("Never use mocks in tests/unit") == "folder:tests/unit"
 
 
 @pytest.mark.parametrize(

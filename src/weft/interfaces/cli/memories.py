@@ -24,7 +24,11 @@ _LINE_WIDTH: Final = 80
 
 Category = Annotated[
     str | None,
-    typer.Option("--category", metavar="WORD", help="fact, preference, decision, error, workflow or context."),
+    typer.Option(
+        "--category",
+        metavar="WORD",
+        help="fact, instruction, preference, decision, profile, error, workflow or context.",
+    ),
 ]
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from weft import config
 from weft.errors import StoreError
+from weft.history.contexts import SAID
 from weft.history.sessions import Claims
 from weft.interfaces.ask import finish_reading
 from weft.interfaces.hooks.commands import Run
@@ -23,7 +24,7 @@ from weft.tokens import BOUND_ENCODING, counter_for
 if TYPE_CHECKING:
     from weft.api import Weft
     from weft.memory import Experience
-    from weft.profiles.types import Profile
+    from weft.profiles.types import Profile, Section
 
 
 _INTRODUCTION: Final = (
@@ -130,6 +131,13 @@ def _make_status(call: HookCall) -> str:
     return "\n".join([status, *_describe_rules(call), *_describe_open_experiences(call)])
 
 
+def _rules_sections(call: HookCall, profile: "Profile") -> tuple["Section", ...]:
+    """Return the section of standing rules for a page of a profile that has none; nothing for others."""
+    if any(section.standing for section in profile.sections):
+        return ()
+    return tuple(section for section in call.weft.profile(GENERAL).sections if section.standing == "rules")
+
+
 def _describe_rules(call: HookCall) -> list[str]:
     """Return a line of the standing rules, which the session then has."""
     profile = call.weft.profile(GENERAL)
@@ -143,8 +151,10 @@ def _describe_rules(call: HookCall) -> list[str]:
         session=call.session,
         now=call.now,
     )
-    rules = [item.candidate.node.text for section in context.page.sections for item in section.items]
-    return [f"Standing rules: {' · '.join(' '.join(rule.split()) for rule in rules)}"] if rules else []
+    nodes = [item.candidate.node for section in context.page.sections for item in section.items]
+    days = [f" ({node.fields[SAID]})" if SAID in node.fields else "" for node in nodes]
+    rules = [f"{' '.join(node.text.split())}{day}" for node, day in zip(nodes, days, strict=True)]
+    return [f"Standing rules: {' · '.join(rules)}"] if rules else []
 
 
 def _learned_filter(kind: str) -> Filter:
@@ -267,15 +277,17 @@ def _answer_prompt(call: HookCall, spent: int) -> tuple[str, int]:
     strict = max(profile.floor, _PROMPT_FLOOR)
     # A page for a prompt is short in any case: one of mere names would say nothing about it.
     profile = replace(profile, summary_only_below=0)
-    untitled = replace(profile, floor=strict, noise=_PROMPT_NOISE, frame=replace(profile.frame, title=""))
+    # Below the floor not even rules are told: they were at the start of the session, and are with the next page.
+    frame = replace(profile.frame, title="", empty="")
+    sections = (*_rules_sections(call, profile), *profile.sections)
+    untitled = replace(profile, floor=strict, noise=_PROMPT_NOISE, frame=frame, sections=sections)
     # Read before the page is made, which adds its own items.
     before: Mapping[NodeRef, object] = {}
     with suppress(StoreError):
         before = call.weft.contexts.received(call.session).nodes if call.session else {}
     budget = settings.max_tokens - spent - _INTRODUCTION_TOKENS - (_REFERRED_TOKENS if before else 0)
     context = _make_context(call, untitled, max(budget, 1), call.event.prompt)
-    # Rules alone are no answer: they are told when the session starts, and with the next page.
-    if not any(source.kind != "rule" for source in context.sources):
+    if not context.sources:
         return "", 0
     return f"{_INTRODUCTION}{context.text.rstrip()}{_refer_back(context, before)}", len(context.sources)
 

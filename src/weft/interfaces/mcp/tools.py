@@ -70,7 +70,13 @@ REMEMBER: Final = ToolCard(
     'merged, what says otherwise is reported. Example: {"text": "Tests need Redis on port 6380"}',
     (
         RequestField("text", "text", "What to remember, in a sentence or a few.", ("memory", "content", "fact")),
-        RequestField("category", "text", "What kind of memory; fact unless told.", ("kind", "type"), CATEGORIES),
+        RequestField(
+            "category",
+            "text",
+            "What kind of memory; read from its words unless told.",
+            ("kind", "type"),
+            CATEGORIES,
+        ),
         RequestField("importance", "fraction", "How much it matters, 0 to 1; 0.5 unless told."),
         RequestField("tags", "texts", "Tags to give it.", ("tag",)),
         RequestField("key", "text", "Change this memory instead of adding one.", ("id", "update")),

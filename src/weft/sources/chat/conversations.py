@@ -53,7 +53,7 @@ _MAX_PROBLEMS: Final = 20
 """Problems reported of one file; the rest is counted, for a damaged log may have thousands."""
 _MAX_DECISION_CHARACTERS: Final = 600
 """A longer sentence is pasted text or a table, not a decision."""
-_READER_VERSION: Final = "2"
+_READER_VERSION: Final = "3"
 """Part of the stamp of a file; to be changed whenever the same file would give other nodes."""
 _LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson"})
 _CURSOR_SUFFIX: Final = ".vscdb"
@@ -309,7 +309,7 @@ def _session_nodes(
             # A message that is nothing but a rule is the rule: a node of its own would say it twice.
             message = replace(message, fields={**message.fields, **rule})
         stated = [
-            *_find_decisions(message),
+            *_find_decisions(message, may_rule),
             *(_find_rules(message) if may_rule and not rule else ()),
         ]
         edges += [Edge(message.key, part.key, "contains", tenant=settings.tenant) for part in stated]
@@ -386,8 +386,11 @@ def _message_node(
     )
 
 
-def _find_decisions(message: Node) -> Iterator[Node]:
-    """Iterate over the decisions in a message: the sentence, and the one after it if that gives the reason."""
+def _find_decisions(message: Node, may_rule: bool) -> Iterator[Node]:
+    """Iterate over the decisions in a message: the sentence, and the one after it if that gives the reason.
+
+    Those that a person took (`may_rule`) stand until another one takes their place.
+    """
     spans = split_sentences(message.text)
     count = 0
     for index, (start, end) in enumerate(spans):
@@ -399,9 +402,11 @@ def _find_decisions(message: Node) -> Iterator[Node]:
         # Reasons often follow in a sentence of their own, without which the decision says little later.
         after = message.text[slice(*spans[index + 1])] if index + 1 < len(spans) else ""
         count += 1
+        stands = may_rule and any(each.form is Form.DECISION for each in find_statements(sentence))
         yield replace(
             message,
             key=f"{message.key}/decision-{count}",
+            fields={**message.fields, **(describe(sentence, Form.DECISION) if stands else {})},
             kind="decision",
             title=shorten(sentence.lstrip("-*# "), _TITLE_CHARACTERS),
             text=f"{sentence} {after}" if _REASON.match(after) else sentence,
