@@ -16,6 +16,8 @@ from selenium import webdriver  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 from rest_service import make_service, running  # noqa: E402
+from weft import Weft  # noqa: E402
+from weft.interfaces.explorer import shell  # noqa: E402
 
 PICTURES = ROOT / "docs" / "explorer"
 TENANTS = ("support", "finance", "analytics")
@@ -26,6 +28,11 @@ REFUND = [
 ]
 NOVEL = [("topic", "Tamsin Roke"), ("profile", "narrative"), ("max_tokens", 1200)]
 VIEWS: dict[str, tuple[list[tuple[str, object]], str]] = {
+    "store": ([], ""),
+    "timeline": ([], ""),
+    "cast": ([], ""),
+    "memory": ([], ""),
+    "sessions": ([], ""),
     "empty": ([], ""),
     "ask": ([*REFUND, ("line", 6)], ""),
     "raw": ([*NOVEL, ("view", "raw"), ("line", 12)], ""),
@@ -38,6 +45,7 @@ VIEWS: dict[str, tuple[list[tuple[str, object]], str]] = {
     "nothing": ([("topic", "zebra crossing paint thickness in Oslo")], ""),
 }
 """Each view: what its address asks for, and what is done in it."""
+OTHER_VIEWS = frozenset(view.name for view in shell.VIEWS)
 SCREENS = {"wide": (1360, 860), "phone": (390, 800)}
 COLOURS = 96
 SETTLED_SECONDS = 1.6
@@ -48,7 +56,8 @@ def picture(browser: webdriver.Chrome, address: str, name: str, screen: str, dar
     """Open one view and write its picture."""
     set_screen(browser, *SCREENS[screen], dark=dark)
     query, script = VIEWS[name]
-    browser.get(f"{address}/explore?{urlencode(query)}")
+    place = f"/explore/view/{name}" if name in OTHER_VIEWS else "/explore"
+    browser.get(f"{address}{place}?{urlencode(query)}")
     WebDriverWait(browser, 10).until(lambda page: page.execute_script("return document.body.dataset.ready"))
     if script:
         browser.execute_script(script)
@@ -59,13 +68,22 @@ def picture(browser: webdriver.Chrome, address: str, name: str, screen: str, dar
     shot.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
+def make_store(folder: Path) -> Path:
+    """Return a store with the example worlds, and some pages that an agent was given."""
+    store = make_world(folder)
+    with Weft.open(store) as weft:
+        for question in ("How do I revive a dead job?", "How long is the lease?", "Who reviews changes?"):
+            weft.context(question, session="claude-code/4f2a", max_tokens=900)
+    return store
+
+
 def main() -> None:
     """Make all pictures, or those of the views that are named."""
     PICTURES.mkdir(exist_ok=True)
     wanted = sys.argv[1:] or list(VIEWS)
     with (
         tempfile.TemporaryDirectory() as folder,
-        running(make_service(make_world(Path(folder)))) as address,
+        running(make_service(make_store(Path(folder)), explorer_writes=True)) as address,
         open_browser() as browser,
     ):
         for name in wanted:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from weft import Weft
-from weft.interfaces.cli.entities import list_entities
+from weft.overview.cast import list_entities
 
 _WORDS = 200_000
 _ENTITIES = 10

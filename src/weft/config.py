@@ -221,6 +221,8 @@ class ServeSettings(Struct, frozen=True):
     access_log: str = ""
     """The file of the access log, `-` for stderr, or nothing for none."""
     workers: int = 1
+    explorer_writes: bool = False
+    """Whether the explorer may change the store."""
 
 
 def processors() -> int:

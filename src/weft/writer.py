@@ -6,6 +6,7 @@ What writing needs is imported inside the methods, so that programs that only as
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from weft.errors import InvalidInput, UnknownName
-from weft.model import DEFAULT_TENANT, Edge, Node
+from weft.model import DEFAULT_TENANT, Edge, Node, View
 from weft.ports import Changes, HasTree, ignore_progress
 from weft.reader import Reader
 from weft.store import SqliteStore
@@ -221,9 +222,22 @@ class Indexer:
         self._record_trees(sources, tenant, started)
         # Only after a change: looking for links reads the latest experiences every time.
         linked = link_experiences(indexing, tenant=tenant) if report.written else None
+        self._log_run(report, tenant)
         if linked is None:
             return report
         return replace(report, links=report.links + linked.links, sequence=linked.sequence)
+
+    def _log_run(self, report: "Report", tenant: str) -> None:
+        """Write down what a run changed and what failed, for those who look at the store later."""
+        from weft.history.runs import KEPT_PROBLEMS, Run, RunLog
+
+        if not (report.written or report.removed or report.problems):
+            return
+        with self._reader.store.snapshot(View((tenant,))) as snapshot:
+            passages = snapshot.statistics(()).passages
+        problems = tuple((problem.where, problem.reason) for problem in report.problems[:KEPT_PROBLEMS])
+        run = Run(datetime.now(UTC), tenant, report.sources, report.written, report.removed, passages, problems)
+        RunLog(self._reader.folder).add(run)
 
     def _record_trees(self, sources: "Sequence[Source]", tenant: str, started: int) -> None:
         """Write down in which state the files were read, so that later changes are noticed."""

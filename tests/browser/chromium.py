@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from selenium import webdriver
+from selenium.webdriver import ActionChains
 from selenium.webdriver.chrome.service import Service as Driver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
 
 from rest_service import EXAMPLES
 from weft import Weft
@@ -66,3 +71,47 @@ def make_world(folder: Path) -> Path:
         for world in sorted(each for each in EXAMPLES.iterdir() if each.is_dir()):
             weft.index(world)
     return store
+
+
+class Explorer:
+    """The page in the browser, with the words of a person for what is done there."""
+
+    def __init__(self, browser: webdriver.Chrome, address: str) -> None:
+        self.browser, self.address = browser, address
+
+    def open(self, *query: tuple[str, object], view: str = "") -> "Explorer":
+        set_screen(self.browser, 1360, 860)
+        place = f"/explore/view/{view}" if view else "/explore"
+        self.browser.get(f"{self.address}{place}?{urlencode(query)}")
+        self.wait("return document.body.dataset.ready === 'yes'")
+        return self
+
+    def wait(self, script: str, *values: object) -> None:
+        WebDriverWait(self.browser, 10, 0.02).until(lambda page: page.execute_script(script, *values))
+
+    def find(self, selector: str) -> WebElement:
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        return str(
+            self.browser.execute_script("return document.querySelector(arguments[0]).textContent", selector)
+        )
+
+    def choose(self, selector: str, words: str) -> None:
+        """Click the first of some elements whose text begins so."""
+        script = (
+            "[...document.querySelectorAll(arguments[0])]"
+            ".find(each => each.textContent.trim().startsWith(arguments[1])).click()"
+        )
+        self.browser.execute_script(script, selector, words)
+
+    def press(self, *keys: str) -> None:
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def wait_for(self, selector: str, words: str) -> None:
+        script = "return document.querySelector(arguments[0]).textContent.includes(arguments[1])"
+        self.wait(script, selector, words)
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        return parse_qs(urlsplit(self.browser.current_url).query)

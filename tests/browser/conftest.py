@@ -60,3 +60,22 @@ def keyed_address(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tu
     key = make_key(store, "acme")["Authorization"].removeprefix("Bearer ")
     with running(make_service(store)) as found:
         yield found, key
+
+
+@pytest.fixture
+def explorer(shared_browser: object, address: str) -> object:
+    """The explorer over the example worlds, which only looks."""
+    from chromium import Explorer
+
+    return Explorer(shared_browser, address)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def writing_explorer(shared_browser: object, tmp_path: Path) -> Iterator[object]:
+    """An explorer that may change its store, which has some notes, memories and pages handed out."""
+    from chromium import Explorer
+    from worlds_to_correct import make_world_to_correct
+
+    store = make_world_to_correct(tmp_path)
+    with running(make_service(store, explorer_writes=True)) as found:
+        yield Explorer(shared_browser, found)  # type: ignore[arg-type]

@@ -1,60 +1,15 @@
 """The explorer in a real browser, as a person uses it."""
 
-from urllib.parse import parse_qs, urlencode, urlsplit
-
 import pytest
 
 pytest.importorskip("selenium")
 
-from chromium import requested, set_screen
+from chromium import Explorer, requested, set_screen
 from selenium.webdriver import ActionChains, Chrome
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import WebDriverWait
 
 QUESTION = "How are large refunds approved?"
 SUPPORT = [("tenants", "support"), ("tenants", "finance")]
-
-
-class Explorer:
-    """The page in the browser, with the words of a person for what is done there."""
-
-    def __init__(self, browser: Chrome, address: str) -> None:
-        self.browser, self.address = browser, address
-
-    def open(self, *query: tuple[str, object]) -> "Explorer":
-        set_screen(self.browser, 1360, 860)
-        self.browser.get(f"{self.address}/explore?{urlencode(query)}")
-        self.wait("return document.body.dataset.ready === 'yes'")
-        return self
-
-    def wait(self, script: str, *values: object) -> None:
-        WebDriverWait(self.browser, 10, 0.02).until(lambda page: page.execute_script(script, *values))
-
-    def find(self, selector: str) -> WebElement:
-        return self.browser.find_element(By.CSS_SELECTOR, selector)
-
-    def text(self, selector: str) -> str:
-        return str(
-            self.browser.execute_script("return document.querySelector(arguments[0]).textContent", selector)
-        )
-
-    def press(self, *keys: str) -> None:
-        ActionChains(self.browser).send_keys(*keys).perform()
-
-    def wait_for(self, selector: str, words: str) -> None:
-        script = "return document.querySelector(arguments[0]).textContent.includes(arguments[1])"
-        self.wait(script, selector, words)
-
-    @property
-    def query(self) -> dict[str, list[str]]:
-        return parse_qs(urlsplit(self.browser.current_url).query)
-
-
-@pytest.fixture
-def explorer(shared_browser: Chrome, address: str) -> Explorer:
-    return Explorer(shared_browser, address)
 
 
 def test_typing_draws_the_page_and_the_address_holds_the_question(explorer: Explorer) -> None:

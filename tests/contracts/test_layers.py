@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"pipeline", "indexing"}),
     frozenset({"memory"}),
     frozenset({"api", "reader", "writer", "config", "assemblers"}),
-    frozenset({"evaluation"}),
+    frozenset({"evaluation", "overview", "corrections"}),
     frozenset({"interfaces", "client", "facades", "__main__"}),
 )
 # The layers whose folders know nothing of each other.

@@ -7,7 +7,7 @@ import pytest
 
 from rest_service import Service, make_key, make_service
 from weft import Node, Weft
-from weft.interfaces.explorer.routes import _shell
+from weft.interfaces.explorer.shell import VIEWS, shell
 
 EXPLORER = Path(__file__).parents[2] / "src" / "weft" / "interfaces" / "explorer"
 
@@ -44,8 +44,19 @@ def test_the_page_is_public_and_holds_nothing_stored(service: Service) -> None:
     )
 
 
+@pytest.mark.parametrize("name", [view.name for view in VIEWS if view.name != "ask"])
+def test_every_view_is_public_with_the_same_policy_and_its_own_module(service: Service, name: str) -> None:
+    make_key(service.store, "acme")
+    done = service.http.get(f"/explore/view/{name}")
+    assert done.status_code == 200
+    assert "default-src 'none'" in done.headers["content-security-policy"]
+    assert f'/{name}.js"></script>' in done.text
+    assert (EXPLORER / "static" / f"{name}.js").is_file()
+    assert service.http.get("/explore/view/nothing").status_code == 404
+
+
 def test_static_files_are_kept_for_good_and_others_are_not_served(service: Service) -> None:
-    address = _shell().decode().split('script type="module" src="')[1].split('"')[0]
+    address = shell("ask").decode().split('script type="module" src="')[1].split('"')[0]
     done = service.http.get(address)
     assert done.headers["content-type"].startswith("text/javascript")
     assert "immutable" in done.headers["cache-control"]
@@ -62,7 +73,10 @@ def test_everything_of_the_explorer_is_small_and_of_this_host() -> None:
         assert "innerHTML" not in text, path.name
 
 
-@pytest.mark.parametrize("route", ["choices", "page", "growth", "why", "source"])
+READING = ("choices", "page", "growth", "why", "source", "census", "timeline", "cast", "learned", "sessions")
+
+
+@pytest.mark.parametrize("route", [*READING, "indexing"])
 def test_what_is_stored_needs_a_key(service: Service, route: str) -> None:
     make_key(service.store, "acme")
     assert service.http.get(f"/explore/{route}", params={"topic": "lunch"}).status_code == 401

@@ -32,6 +32,12 @@ def count_reasons(reasons: Mapping[str, str]) -> Counter[str]:
     return counted
 
 
+def problems_of(reasons: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the files that could not be read with what went wrong, by name."""
+    start = f"{_PROBLEM}{_DETAIL}"
+    return tuple((name, why[len(start) :]) for name, why in sorted(reasons.items()) if why.startswith(start))
+
+
 def stored_reasons(store: Store, tenant: str, source: str) -> dict[str, str]:
     """Return the reasons that are stored of a source, by the name of the file or folder in it."""
     return {

@@ -17,6 +17,7 @@ from msgspec.structs import asdict, replace
 
 from weft.api import Weft
 from weft.errors import InvalidInput
+from weft.history.runs import RunLog
 from weft.model import Alias, Edge, Node, Origin, View
 from weft.ports import Changes
 from weft.store.records import FIRST_CURSOR
@@ -189,6 +190,7 @@ def delete_tenant(weft: Weft, tenant: str) -> Deletion:
         for key in keys:
             digest.update(key.encode("utf-8", "surrogatepass") + b"\0")
     weft.contexts.forget_tenant(tenant)
+    RunLog(weft.folder).forget_tenant(tenant)
     stamps = [unit for unit in weft.store.state().units if unit[0] == tenant]
     # An empty stamp removes the unit.
     weft.store.write(Changes(units=tuple((*unit[:3], "") for unit in stamps)))

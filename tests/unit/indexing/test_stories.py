@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from manuscripts import CHAPTERS, manuscript
 from weft import Node, Weft
+from weft.corrections.entities import apply_correction, undo_correction
 from weft.errors import InvalidInput
 from weft.indexing.stories import read_corrections
 from weft.indexing.views import Views
-from weft.interfaces.cli.entities import apply_correction, list_entities, undo_correction
 from weft.model import Context, View
+from weft.overview.cast import list_entities
 from weft.store import SqliteStore
 from weft.tokens import counter_for
 

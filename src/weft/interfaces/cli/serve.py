@@ -41,6 +41,13 @@ AllowedHosts = Annotated[
     ),
 ]
 
+CertificateKey = Annotated[
+    str, typer.Option("--tls-key", metavar="FILE", help="The key of the certificate, in PEM.")
+]
+ExplorerWrites = Annotated[
+    bool, typer.Option("--write", help="Let the explorer correct and index, for those who may write.")
+]
+
 
 def serve(
     *,
@@ -53,12 +60,11 @@ def serve(
         ),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all writes.")] = False,
+    write: ExplorerWrites = False,
     tls_cert: Annotated[
         str, typer.Option("--tls-cert", metavar="FILE", help="The certificate, in PEM, to serve HTTPS with.")
     ] = "",
-    tls_key: Annotated[
-        str, typer.Option("--tls-key", metavar="FILE", help="The key of the certificate, in PEM.")
-    ] = "",
+    tls_key: CertificateKey = "",
     proxies: Proxies = None,
     hosts: AllowedHosts = None,
     answer_seconds: Annotated[
@@ -93,6 +99,7 @@ def serve(
         hosts=tuple(name.lower() for name in hosts or ()),
         answer_seconds=answer_seconds,
         access_log=access_log,
+        explorer_writes=write and not read_only,
     )
     # Said every time: without keys the protection is only that other machines cannot reach the service.
     if KeyRing(folder).is_open():
@@ -178,6 +185,9 @@ def explore(
         int, typer.Option(metavar="N", min=0, max=65535, help="The port to listen on; by default a free one.")
     ] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")] = True,
+    write: Annotated[
+        bool, typer.Option("--write", help="Allow corrections and indexing from the browser.")
+    ] = False,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
 ) -> None:
@@ -192,9 +202,10 @@ def explore(
     settings = config.ServeSettings(
         config.find_store(store, around),
         config.choose_embedder(embedder, around),
-        # The explorer only looks: nothing in the store can be changed through this address.
-        read_only=True,
+        # The explorer only looks unless it is told otherwise: nothing can be changed through this address.
+        read_only=not write,
         server=config.server_url(store, around),
+        explorer_writes=write,
     )
     question = [("topic", clean(" ".join(words or ()))), ("profile", profile or "")]
     question += [("max_tokens", "" if budget in (UNSET, None) else str(budget))]

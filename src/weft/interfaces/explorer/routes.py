@@ -1,132 +1,46 @@
-"""The routes of the explorer: the page itself, its static files, and JSON to redraw it.
+"""The routes of the explorer with which the page that asks is redrawn; the other views have theirs beside it."""
 
-A browser cannot send a key when it opens an address, so the page holds nothing stored and everybody may have it;
-what it draws it asks for with the key, like any other caller (rest/access.py).
-"""
-
-from functools import cache
-from importlib.resources import files
 from typing import Annotated, Any, Final
 
-import xxhash
 from fastapi import APIRouter
 from fastapi import Query as QueryParameters
-from jinja2 import DictLoader, Environment, StrictUndefined
 from pydantic import Field
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
-from weft import __version__
 from weft.errors import UnknownName
-from weft.interfaces.explorer.asked import (
-    LEAST_BUDGET,
-    MOST_BUDGET,
-    Asked,
-    Name,
-    answer,
-    chosen_tenants,
-    read_request,
-    readable_tenants,
-)
+from weft.interfaces.explorer import shell, store_routes
+from weft.interfaces.explorer.asked import Asked, Name, answer, chosen_tenants, read_request, readable_tenants
 from weft.interfaces.explorer.drawing import describe_place, draw
+from weft.interfaces.explorer.shell import answered
+from weft.interfaces.explorer.store_routes import may_write
 from weft.interfaces.explorer.why import explain, growth
 from weft.interfaces.rest.access import CurrentCaller, Service, Turn
-from weft.interfaces.rest.convert import encoded
-from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.requests import Known
-from weft.model import FORMATS, Node
+from weft.model import Node
 from weft.profiles import available_profiles
 from weft.profiles.types import Profile
 
-_HERE: Final = files("weft.interfaces.explorer")
-_MEDIA_TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
-    "trusted-types 'none'"
-)
-"""The Content-Security-Policy: only files of this service, no inline script, and no text that is read as HTML."""
-_HEADERS: Final = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-_FOREVER: Final = "public, max-age=31536000, immutable"
-"""How long a browser keeps a static file: its address changes with its content."""
 _EXAMPLES: Final = 4
 _READ_FOR_EXAMPLES: Final = 40
 """Titles offered to start from while nothing is asked, and nodes read to choose them of different kinds."""
 
-router = APIRouter(prefix="/explore", include_in_schema=False)
+asking = APIRouter(prefix="/explore")
 
 
-# --- the page and its files --------------------------------------------------------------------------------
-
-
-@cache
-def _static_files() -> dict[str, bytes]:
-    """Return all static files by name; what is not among them is not served."""
-    return {file.name: file.read_bytes() for file in (_HERE / "static").iterdir() if file.is_file()}
-
-
-@cache
-def _shell() -> bytes:
-    """Return the page before anything is drawn on it."""
-    static = _static_files()
-    version = xxhash.xxh64_hexdigest(b"".join(static[name] for name in sorted(static)))
-    sources = {file.name: file.read_text("utf-8") for file in (_HERE / "templates").iterdir()}
-    # Nothing stored is ever put into a template; escaping is on all the same.
-    environment = Environment(loader=DictLoader(sources), autoescape=True, undefined=StrictUndefined)
-    html = environment.get_template("explore.html").render(
-        assets=f"/explore/static/{version}",
-        version=__version__,
-        formats=FORMATS,
-        least=LEAST_BUDGET,
-        most=MOST_BUDGET,
-    )
-    return html.encode()
-
-
-@router.get("")
-async def explore() -> Response:
-    """Return the explorer's page."""
-    return HTMLResponse(_shell(), headers={**_HEADERS, "Cache-Control": "no-cache"})
-
-
-@router.get("/static/{version}/{name}")
-async def static_file(version: str, name: str) -> Response:
-    """Return a static file; the version in its address is that of all of them together."""
-    content = _static_files().get(name)
-    if content is None:
-        raise Problem(404, f"The explorer has no file {name[:80]!r}. Open /explore again.")
-    media_type = _MEDIA_TYPES[name[name.rindex(".") :]]
-    return Response(content, media_type=media_type, headers={**_HEADERS, "Cache-Control": _FOREVER})
-
-
-# --- what is drawn -----------------------------------------------------------------------------------------
-
-
-def _answered(body: object) -> Response:
-    # Never kept by the browser: it holds what the key may read, and the next user may have another.
-    return Response(
-        encoded(body), media_type="application/json", headers={**_HEADERS, "Cache-Control": "no-store"}
-    )
-
-
-@router.get("/choices")
+@asking.get("/choices")
 def choices(service: Service, caller: CurrentCaller) -> Response:
     """Return what the controls offer: profiles with their lenses, tenants, and titles to start from."""
     weft = service.weft()
     readable = readable_tenants(weft, caller)
     profiles = [weft.profile(name) for name in available_profiles(weft.folders)]
     nodes = weft.nodes(tenants=readable, limit=_READ_FOR_EXAMPLES) if readable else ()
-    return _answered(
+    return answered(
         {
             "profiles": [_profile_choice(profile) for profile in profiles],
             "tenants": readable,
             "chosen": chosen_tenants((), readable),
             "examples": _titles(nodes),
+            "writes": may_write(service, caller),
         }
     )
 
@@ -151,7 +65,7 @@ def _titles(nodes: tuple[Node, ...]) -> list[dict[str, str]]:
     return [{"title": node.title, "kind": node.kind, "tenant": node.tenant} for node in chosen[:_EXAMPLES]]
 
 
-@router.get("/page")
+@asking.get("/page")
 def page(
     asked: Annotated[Asked, QueryParameters()], service: Service, caller: CurrentCaller, turn: Turn
 ) -> Response:
@@ -164,10 +78,10 @@ def page(
         drawn = draw(context, weft.profile(request.profile), is_question=is_question)
     service.metrics.tokens.inc(context.tokens)
     service.quotas.spend(caller.key, context.tokens)
-    return _answered({**drawn, "tenants": request.view.tenants})
+    return answered({**drawn, "tenants": request.view.tenants})
 
 
-@router.get("/growth")
+@asking.get("/growth")
 def growth_of_page(
     asked: Annotated[Asked, QueryParameters()], service: Service, caller: CurrentCaller, turn: Turn
 ) -> Response:
@@ -175,7 +89,7 @@ def growth_of_page(
     weft = service.weft()
     with turn:
         request, _ = read_request(weft, asked, caller)
-        return _answered(growth(weft, request, answer(weft, request)))
+        return answered(growth(weft, request, answer(weft, request)))
 
 
 class Named(Asked):
@@ -184,7 +98,7 @@ class Named(Asked):
     name: Annotated[str, Field(min_length=1, max_length=500)]
 
 
-@router.get("/why")
+@asking.get("/why")
 def why(
     asked: Annotated[Named, QueryParameters()], service: Service, caller: CurrentCaller, turn: Turn
 ) -> Response:
@@ -192,7 +106,7 @@ def why(
     weft = service.weft()
     with turn:
         request, _ = read_request(weft, asked, caller)
-        return _answered(explain(weft, request, asked.name.strip(), readable_tenants(weft, caller)))
+        return answered(explain(weft, request, asked.name.strip(), readable_tenants(weft, caller)))
 
 
 class Source(Known):
@@ -203,7 +117,7 @@ class Source(Known):
     as_of: int | None = Field(None, ge=0, le=2**53 - 1)
 
 
-@router.get("/source")
+@asking.get("/source")
 def source(wanted: Annotated[Source, QueryParameters()], service: Service, caller: CurrentCaller) -> Response:
     """Return a node whole, with the number of its first line in its file."""
     weft = service.weft()
@@ -212,7 +126,7 @@ def source(wanted: Annotated[Source, QueryParameters()], service: Service, calle
     node = next((each for each in found if each.key == wanted.key), None)
     if node is None:
         raise UnknownName("node", wanted.key, ())
-    return _answered(
+    return answered(
         {
             "key": node.key,
             "tenant": node.tenant,
@@ -230,3 +144,8 @@ def source(wanted: Annotated[Source, QueryParameters()], service: Service, calle
             "stale": node.origin.stale,
         }
     )
+
+
+router = APIRouter(include_in_schema=False)
+for part in (shell.router, asking, store_routes.router):
+    router.include_router(part)

@@ -24,11 +24,11 @@ _PUBLIC: Final = frozenset(
     {"/healthz", "/readyz", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json", "/explore"}
 )
 """Paths that everybody may ask for: they tell whether the service runs and its routes, and nothing stored."""
-_PUBLIC_FILES: Final = ("/explore/static",)
+_PUBLIC_FILES: Final = ("/explore/static", "/explore/view")
 """Beginnings of paths of files that are in the package, and so are no secret."""
 _ADMIN: Final = ("/api/keys", "/api/admin", "/metrics")
 _LEARNING: Final = ("/api/memories", "/api/experiences")
-_WRITTEN: Final = ("/api/nodes", "/api/edges")
+_WRITTEN: Final = ("/api/nodes", "/api/edges", "/explore/write")
 """Beginnings of the paths whose changes need a scope of their own; everything else reads."""
 READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 

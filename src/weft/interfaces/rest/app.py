@@ -253,6 +253,7 @@ def make_app_for(settings: config.ServeSettings) -> FastAPI:
         answer_seconds=settings.answer_seconds,
         access_log=settings.access_log,
         processes=settings.workers,
+        explorer_writes=settings.explorer_writes,
     )
     served = Served(serving, lambda: _open_store(settings))
     served.weft()

@@ -45,6 +45,8 @@ class Serving(Struct, frozen=True):
     access_log: str = ""
     processes: int = 1
     """Processes that serve this store together, each of which gives a key its share of its limits."""
+    explorer_writes: bool = False
+    """Whether the explorer may change the store for those who may write."""
 
 
 class AnswerCache:

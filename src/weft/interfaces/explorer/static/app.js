@@ -2,9 +2,10 @@
 
 import { Spending } from "./spending.js";
 import { Controls } from "./controls.js";
-import { announce, byId, count, make, plural } from "./dom.js";
+import { byId, count, make, plural } from "./dom.js";
 import { drawCard, explainName, openSource } from "./explain.js";
-import { handleKeys, toggleTheme } from "./keys.js";
+import { setUpFrame } from "./frame.js";
+import { handleKeys } from "./keys.js";
 import { Ledger } from "./ledger.js";
 import { Reading } from "./read.js";
 import { ask, Refused } from "./service.js";
@@ -188,16 +189,11 @@ function drawChosen() {
   drawCard(answer, chosen.row, chosen.line >= 0 || chosen.row >= 0 ? chosenSpan() : null, { open: openChosen, why: explainChosen, start: startFromChosen });
 }
 
-async function openChosen() {
+function openChosen() {
   const row = answer?.rows[chosen.row];
   if (!row) return;
   const span = chosenSpan();
-  try {
-    await openSource(row.key, row.tenant, state.as_of, span?.from, span?.to);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    announce(error.message);
-  }
+  openSource(row.key, row.tenant, state.as_of, span?.from, span?.to);
 }
 
 function explainChosen() {
@@ -256,12 +252,8 @@ byId("raw").addEventListener("click", () => changeShown({ view: "raw" }));
 byId("rendered").addEventListener("click", () => changeShown({ view: "" }));
 byId("copy").addEventListener("click", () => reading.copy());
 byId("download").addEventListener("click", () => reading.download());
-byId("theme").addEventListener("click", toggleTheme);
-byId("help").addEventListener("click", () => byId("keys").showModal());
 for (const button of document.querySelectorAll("[data-pane-to]")) button.addEventListener("click", () => changeShown({ pane: button.dataset.paneTo }));
 for (const button of document.querySelectorAll("[data-show]")) button.addEventListener("click", () => changeShown({ show: button.dataset.show === "all" ? "" : button.dataset.show }));
-for (const button of document.querySelectorAll("[data-close]")) button.addEventListener("click", () => button.closest("dialog").close());
-for (const dialog of document.querySelectorAll("dialog:not(#key-needed)")) dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 addEventListener("popstate", () => {
   state = readState();
   chosen = { row: -1, line: -1, key: "" };
@@ -269,6 +261,7 @@ addEventListener("popstate", () => {
   redraw();
 });
 
+setUpFrame();
 handleKeys({
   walk: (by, inLedger) => (inLedger ? ledger : reading).walk(by),
   open: openChosen,

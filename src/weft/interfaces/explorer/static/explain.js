@@ -1,6 +1,6 @@
 // Explain one item: its card, the answer to "why is X not here?", and its source.
 
-import { byId, count, hueOf, make } from "./dom.js";
+import { announce, byId, count, hueOf, make } from "./dom.js";
 import { contributions, signalNames } from "./ledger.js";
 import { ask, Refused } from "./service.js";
 
@@ -52,7 +52,14 @@ export async function explainName(query, name, apply) {
 export async function openSource(key, tenant, asOf, from, to) {
   const query = new URLSearchParams({ key, tenant });
   if (asOf) query.set("as_of", asOf);
-  const node = await ask("source", query);
+  let node;
+  try {
+    node = await ask("source", query);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    announce(error.message);
+    return;
+  }
   byId("source-title").textContent = node.title;
   const facts = {
     [node.kind]: node.key, tenant: node.tenant, from: node.place, changed: node.modified, stale: node.stale,

@@ -1,17 +1,7 @@
-// The keys; `?` lists them (templates/explore.html).
+// The keys of the page that asks; `?` lists them (templates/explore.html). Keys of all views are in frame.js.
 
-import { announce, byId } from "./dom.js";
-
-export function toggleTheme() {
-  const isDark = getComputedStyle(document.documentElement).colorScheme === "dark"
-    || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
-  const theme = isDark ? "light" : "dark";
-  document.documentElement.dataset.theme = theme;
-  localStorage.setItem("weft-theme", theme);
-  announce(`${theme === "dark" ? "Dark" : "Light"} colours`);
-}
-
-const isField = (element) => element?.matches("input:not([type=range], [type=checkbox]), select, textarea");
+import { byId } from "./dom.js";
+import { frameKeys, isField } from "./frame.js";
 
 export function handleKeys(actions) {
   const goTo = (id, pane) => () => {
@@ -26,7 +16,7 @@ export function handleKeys(actions) {
     "/": goTo("question"), p: goTo("page", "page"), l: goTo("ledger", "why"), n: goTo("why-name", "why"),
     b: () => { document.querySelector(".settings").open = true; byId("budget-slider").focus(); },
     j: walk(1), k: walk(-1), "[": () => actions.step(-1), "]": () => actions.step(1), w: actions.why, s: actions.start,
-    r: actions.raw, c: actions.copy, d: actions.download, t: toggleTheme, "?": () => byId("keys").showModal(),
+    r: actions.raw, c: actions.copy, d: actions.download, ...frameKeys,
   };
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;

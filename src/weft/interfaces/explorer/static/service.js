@@ -25,24 +25,33 @@ function askForKey(problem) {
   return waitingForKey;
 }
 
-export async function ask(route, query, signal) {
+// Ask for what a view draws.
+export const ask = (route, query, signal) => call(`/explore/${route}?${query}`, { signal });
+
+// Send a change, or something too long for an address; the header keeps pages of other hosts from doing so.
+export const send = (route, body) => call(`/explore/${route}`, {
+  method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", "X-Weft-Explorer": "1" },
+});
+
+async function call(address, options) {
   const key = sessionStorage.getItem(KEPT);
-  const headers = key ? { Authorization: `Bearer ${key}` } : {};
+  const headers = key ? { ...options.headers, Authorization: `Bearer ${key}` } : options.headers;
   let response;
   try {
-    response = await fetch(`/explore/${route}?${query}`, { headers, signal });
+    response = await fetch(address, { ...options, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refused("The service does not answer. Is `weft explore` or `weft serve` still running?");
   }
   if (response.status === 401) {
     await askForKey(key ? "That key is not in use here." : "");
-    return ask(route, query, signal);
+    return call(address, options);
   }
   if (response.ok) return response.json();
   let detail = `The service answered with ${response.status}.`;
   try {
-    detail = (await response.json()).detail ?? detail;
+    const problem = await response.json();
+    detail = typeof problem.detail === "string" ? problem.detail : detail;
   } catch {
     // A proxy in between may answer with something else than a problem document.
   }

@@ -34,6 +34,7 @@ export const askedQuery = (state) => toQuery(state, ASKED);
 export function writeState(state, asStep) {
   const query = toQuery(state, [...ASKED, ...SHOWN]).toString();
   const address = query ? `/explore?${query}` : "/explore";
+  sessionStorage.setItem("weft-asked", address);
   if (address === location.pathname + location.search) return;
   const now = performance.now();
   if (asStep && now - changedAt > ONE_STEP_MS) history.pushState(null, "", address);

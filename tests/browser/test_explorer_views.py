@@ -1,0 +1,104 @@
+"""The views of the explorer that look over the store, in a real browser."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("selenium")
+
+from chromium import Explorer, set_screen
+
+WAYS = ("store", "timeline", "cast", "memory", "sessions")
+
+
+def test_the_store_is_shown_by_source_kind_tenant_and_age(explorer: Explorer) -> None:
+    explorer.open(view="store")
+    text = explorer.text("#drawn")
+    for words in ("Sources", "novel", "vault", "Kinds", "chapter", "Ages", "Growth", "nodes"):
+        assert words in text
+    assert "Index a folder" not in text
+
+
+def test_digits_lead_from_view_to_view_and_back_to_the_question(explorer: Explorer) -> None:
+    explorer.open(("topic", "refunds"), ("tenants", "support"))
+    explorer.find("body").click()
+    explorer.press("p", "2")
+    explorer.wait("return document.body?.dataset.view === 'store' && document.body.dataset.ready === 'yes'")
+    explorer.press("1")
+    explorer.wait("return document.body?.dataset.view === 'ask' && document.body.dataset.ready === 'yes'")
+    assert explorer.query["topic"] == ["refunds"]
+
+
+def test_the_timeline_changes_its_track_and_opens_an_event(explorer: Explorer) -> None:
+    explorer.open(view="timeline")
+    assert "The Wrong Water" in explorer.text(".events")
+    explorer.choose("#choices button", "Commits")
+    explorer.wait("return document.querySelector('.events.commits') !== null")
+    assert explorer.query["track"] == ["commits"]
+    explorer.find(".event button").click()
+    explorer.wait("return document.querySelector('#source').open")
+    assert explorer.text("#source-text").strip()
+
+
+def test_the_cast_is_drawn_the_same_every_time_and_a_mark_leads_on(explorer: Explorer) -> None:
+    explorer.open(view="cast")
+    drawn = explorer.browser.execute_script("return document.querySelector('.rings').outerHTML")
+    explorer.open(view="cast")
+    assert explorer.browser.execute_script("return document.querySelector('.rings').outerHTML") == drawn
+    first = explorer.text(".person h2")
+    explorer.browser.execute_script(
+        "document.querySelectorAll('.mark')[1].dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    explorer.wait("return document.querySelector('.person h2').textContent !== arguments[0]", first)
+    assert "who" in explorer.query
+
+
+def test_memories_filter_and_experiences_stand_beside_them(explorer: Explorer) -> None:
+    explorer.open(view="memory")
+    explorer.press("/")
+    explorer.press("lease")
+    shown = "return [...document.querySelectorAll('.learned li')].filter(each => !each.hidden).length"
+    explorer.wait(f"{shown} === 1")
+    explorer.open(("of", "experiences"), view="memory")
+    assert "confirmed" in explorer.text(".learned")
+
+
+def test_sessions_tell_what_was_given_prompt_by_prompt(writing_explorer: Explorer) -> None:
+    writing_explorer.open(view="sessions")
+    text = writing_explorer.text("#drawn")
+    assert "agent" in text
+    assert text.index("When is lunch served?") < text.index("What is for lunch on Fridays?")
+    assert "Lunch times" in text
+    assert "fits whole" in text
+
+
+def test_an_empty_view_says_what_to_do(explorer: Explorer) -> None:
+    explorer.open(view="sessions")
+    assert "weft context --session" in explorer.text("#drawn")
+    explorer.open(("tenant", "finance"), view="cast")
+    assert "weft index BOOK --as story" in explorer.text("#drawn")
+
+
+def test_a_folder_is_indexed_from_the_browser_with_its_progress(
+    writing_explorer: Explorer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "tea"
+    folder.mkdir()
+    for number in range(30):
+        (folder / f"{number}.md").write_text(f"# Tea {number}\n\nTea number {number} is green.\n")
+    writing_explorer.open(view="store")
+    writing_explorer.find("#index-path").send_keys(str(folder))
+    writing_explorer.find("#index-form button").click()
+    writing_explorer.wait_for("#drawn", "30 written")
+    assert "tea" in writing_explorer.text("table")
+
+
+def test_no_view_scrolls_sideways_on_a_phone(explorer: Explorer) -> None:
+    for name in WAYS:
+        explorer.open(view=name)
+        set_screen(explorer.browser, 390, 800)
+        explorer.browser.refresh()
+        explorer.wait("return document.body.dataset.ready === 'yes'")
+        assert explorer.browser.execute_script("return document.documentElement.scrollWidth") <= 390, name
+        inside = "const view = document.querySelector('#view'); return view.scrollWidth - view.clientWidth"
+        assert explorer.browser.execute_script(inside) <= 0, name
