@@ -39,7 +39,7 @@ from weft.pipeline.retrieve import RetrievalResult
 from weft.pipeline.search_results import search_above
 from weft.ports import StoreStatus
 from weft.profiles.types import Match, Probe, Profile
-from weft.reader import LinkFilter, Reader, retry_once, with_notes
+from weft.reader import LinkFilter, Reader, check_limit, retry_once, with_notes
 from weft.store import is_address, open_store
 from weft.tokens import DEFAULT_ENCODING, counter_for
 from weft.writer import Indexer, Writer
@@ -128,6 +128,7 @@ class Weft:
         parameters: Mapping[str, Json] | None = None,
         candidates: Sequence[Candidate] | None = None,
         token_model: str = DEFAULT_ENCODING,
+        guard: bool = False,
         now: datetime | None = None,
         observe: StageCallback | None = None,
         session: str | None = None,
@@ -135,8 +136,8 @@ class Weft:
     ) -> Context:
         """Return one page about the question, the nodes named in `start`, or several topics, within `max_tokens`.
 
-        A `session` is not shown again what it was given. `keep` (and every session) writes the context down, for
-        `diff` and `since`. A lower `consistency` than `strong` lets replicas answer without the last writes.
+        A `session` is not shown again what it was given; it and `keep` write the context down, for `diff`.
+        Replicas may answer a lower `consistency` than `strong`. `guard` marks what reads like instructions.
         """
         view = View(as_tuple(tenants), as_of, consistency)
         if not start and not topics and candidates is None:
@@ -159,11 +160,12 @@ class Weft:
             parameters=parameters or {},
             candidates=None if candidates is None else tuple(candidates),
             token_model=token_model,
+            guard=guard,
         )
         passed_profile, moment = None if isinstance(profile, str) else profile, now or datetime.now(UTC)
-        if session is None and not keep:
-            return self.assemble(request, moment, observe, passed_profile)
-        return self.kept(request, moment, observe, passed_profile, session)
+        if session is not None or keep:
+            return self.kept(request, moment, observe, passed_profile, session)
+        return self.assemble(request, moment, observe, passed_profile)
 
     def assemble(
         self, request: Request, now: datetime, observe: StageCallback | None = None, profile: Profile | None = None
@@ -223,7 +225,7 @@ class Weft:
         floor: float | None = None,
     ) -> RetrievalResult:
         """Return the nodes that match best, down to the floor, without walking or printing."""
-        _check_limit(limit, "finds")
+        check_limit(limit, "finds")
         least = self.profile("general").floor if floor is None else floor
 
         def answer() -> RetrievalResult:
@@ -281,7 +283,7 @@ class Weft:
         limit: int = 100,
     ) -> tuple[Node, ...]:
         """Return the next nodes by id that pass the filter; ask again after the last one's id for more."""
-        _check_limit(limit, "lists")
+        check_limit(limit, "lists")
         return self.reader.nodes_after(after, limit, filter, View(as_tuple(tenants)))
 
     # --- contexts handed out before -----------------------------------------------------------------------
@@ -299,7 +301,7 @@ class Weft:
 
     def recent(self, limit: int = 20) -> tuple[Record, ...]:
         """Return the contexts handed out last, newest first."""
-        _check_limit(limit, "lists")
+        check_limit(limit, "lists")
         return self.contexts.recent(limit)
 
     # --- writing ------------------------------------------------------------------------------------------
@@ -443,8 +445,3 @@ class Weft:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _check_limit(limit: int, does: str) -> None:
-    if limit < 1:
-        raise InvalidInput(f"A limit of {limit} {does} nothing. Give 1 or more.")

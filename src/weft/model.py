@@ -264,6 +264,8 @@ class Request(Struct, frozen=True):
     # None searches the store; an empty tuple says that the caller found nothing.
     candidates: "tuple[Candidate, ...] | None" = None
     token_model: str = "cl100k_base"
+    guard: bool = False
+    """Whether to mark items that read like instructions to a model."""
     received: Received | None = None
 
 
@@ -316,15 +318,6 @@ class Candidate(Struct, frozen=True):
         """Return whether the last step led against a link of such a type, as from a function to its caller."""
         last = self.path[-1] if self.path else None
         return last is not None and last.direction == "in" and last.edge_type in edge_types
-
-    def is_unnamed_quotation(self, quoting_field: str | None) -> bool:
-        """Return whether the text is a quotation and the question does not name the node.
-
-        A node with the quoting field, such as a minor character, repeats a passage that was written about it. The
-        words of that passage say nothing for the node itself, so only its name can make it relevant.
-        """
-        is_quotation = quoting_field is not None and quoting_field in self.node.fields
-        return is_quotation and not (self.parts.get("named") or self.parts.get("start"))
 
 
 # --- what is printed ----------------------------------------------------------------------------------
@@ -392,7 +385,7 @@ class Citation(Struct, frozen=True):
 
 
 class LedgerEntry(Struct, frozen=True):
-    """The fate of one candidate: where it was placed, at which detail and cost, and why."""
+    """The fate of one candidate: where it was placed, at which detail and cost, why, and what to know about it."""
 
     key: str
     id: int
@@ -409,6 +402,7 @@ class LedgerEntry(Struct, frozen=True):
     tokens: int
     reason: str
     handle: str
+    mark: str = ""
 
 
 class ManifestEntry(Struct, frozen=True):

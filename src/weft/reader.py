@@ -362,6 +362,12 @@ class Reader:
         self.store.close()
 
 
+def check_limit(limit: int, does: str) -> None:
+    """Raise unless a limit lets at least one through; `does` is the verb of the message."""
+    if limit < 1:
+        raise InvalidInput(f"A limit of {limit} {does} nothing. Give 1 or more.")
+
+
 def retry_once(answer: Callable[[], Answer]) -> Answer:
     """Return the answer; ask once more when the server of the store was lost on the way."""
     try:

@@ -472,6 +472,7 @@ def test_fr_10_the_tool_has_the_capabilities_of_the_command(weft: Any, cli: Cli)
         "--set",
         "--help",
         "--no-include-fields",
+        "--no-guard",
     }
     renamed = {"kind": "kinds", "tag": "tags", "source": "sources"}
     options = {word for word in re.findall(r"--[a-z-]+", told) if word not in elsewhere}

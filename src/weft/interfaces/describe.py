@@ -143,7 +143,7 @@ def ledger_rows(entries: Sequence[LedgerEntry]) -> list[tuple[object, ...]]:
             f"{entry.score:.3f}",
             _format_parts(entry.parts),
             _format_path(entry.path),
-            entry.reason,
+            _format_reason(entry),
             entry.key,
         )
         for entry in entries
@@ -157,9 +157,13 @@ def ledger_lines(entries: Sequence[LedgerEntry]) -> Iterator[str]:
             f"{one_line(entry.title or entry.key, _LINE_TITLE_WIDTH)} [{one_line(entry.key)}]",
             f"score {entry.score:.3f} {_format_parts(entry.parts)}".rstrip(),
             one_line(_format_path(entry.path)),
-            one_line(entry.reason),
+            one_line(_format_reason(entry)),
         )
         yield f"{entry.detail.value}: " + "; ".join(fact for fact in facts if fact)
+
+
+def _format_reason(entry: LedgerEntry) -> str:
+    return f"{entry.reason}; {entry.mark}" if entry.mark else entry.reason
 
 
 def _format_parts(parts: Mapping[str, float]) -> str:

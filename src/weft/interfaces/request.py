@@ -308,6 +308,12 @@ PAGE_FIELDS: Final = (
         metavar="NAME",
     ),
     RequestField(
+        "guard",
+        "flag",
+        "Mark items that read like instructions to a model, on the page and in the ledger.",
+        destination="request",
+    ),
+    RequestField(
         "now",
         "time",
         "The present, in ISO 8601; for pages that must come out the same later.",

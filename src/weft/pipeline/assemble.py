@@ -54,6 +54,7 @@ from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_se
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
 from weft.pipeline.shapes import (
     DEFINITION_KINDS,
+    MARK,
     Shapes,
     Wanted,
     add_wanted,
@@ -65,10 +66,16 @@ from weft.pipeline.shapes import (
     weigh_by_shape,
 )
 from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name, section_slot
-from weft.pipeline.standing import find_standing, leave_out_stated, mark_candidates
+from weft.pipeline.standing import (
+    find_standing,
+    instructions_note,
+    leave_out_stated,
+    mark_candidates,
+    mark_instructions,
+)
 from weft.pipeline.walk import group_by_lens, walk_graph
 from weft.ports import LayeredEmbedder, Snapshot, TokenCounter
-from weft.profiles.types import Profile
+from weft.profiles.types import Block, Profile
 from weft.render import ItemStyle, bold_labels, open_format
 from weft.tokens import DEFAULT_ENCODING
 
@@ -157,7 +164,12 @@ def _list_notes(plan: Plan, gathered: Gathered, layout: Layout, composed: Compos
         gathered.query.notes if layout.is_silent else (*gathered.notes, *unknown_names_note(plan, gathered.query))
     )
     unspent = plan.budget - composed.tokens if plan.budget is not None else 0
-    complete = (*_idle_lens_note(plan, layout), *complete_page_note(composed.outcomes, layout.noise, unspent))
+    printed = [item.candidate for item in composed.items()] if plan.request.guard else []
+    complete = (
+        *_idle_lens_note(plan, layout),
+        *instructions_note(printed),
+        *complete_page_note(composed.outcomes, layout.noise, unspent),
+    )
     notes = [*_missing_embedder_note(gathered), *found, *composed.notes, *complete, *deadline.notes()]
     return tuple(dict.fromkeys(notes))
 
@@ -333,6 +345,8 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
 
     standing = find_standing(plan, gathered, reading)
     found = mark_candidates(leave_out_stated(gathered.candidates), reading.snapshot, standing.replaced)
+    if plan.request.guard:
+        found = mark_instructions(found)
     fresh, received = split_received(plan, found)
     relevant, noise = drop_noise(plan, fresh, gathered)
     admitted, refused = admit(plan, relevant)
@@ -344,6 +358,7 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
     for section in plan.sections():
         if section.standing:
             stated = mark_candidates(standing.by_section.get(section.standing, ()), reading.snapshot)
+            stated = mark_instructions(stated) if plan.request.guard else stated
             rules, known_rules = split_received(plan, stated)
             slots.append(section_slot(plan, section, tuple(rules), printer.heading_cost))
             received += known_rules
@@ -406,7 +421,7 @@ def _item_styles(plan: Plan) -> Mapping[str, ItemStyle]:
     for section in plan.sections():
         fields = plan.lens_for(section.lens).fields
         style = ItemStyle(
-            section.blocks,
+            _with_mark(section.blocks, plan),
             plan.include_fields,
             fields,
             related_edge_types=section.asides,
@@ -416,9 +431,15 @@ def _item_styles(plan: Plan) -> Mapping[str, ItemStyle]:
         styles[section.name] = styles[pointers_slot_name(section)] = style
         for part in section.parts:
             styles[f"{section.name}/{part.name}"] = ItemStyle(
-                part.blocks, plan.include_fields, fields, 4, not part.via, labels=labels
+                _with_mark(part.blocks, plan), plan.include_fields, fields, 4, not part.via, labels=labels
             )
     return styles
+
+
+def _with_mark(blocks: tuple[Block, ...], plan: Plan) -> tuple[Block, ...]:
+    """Return the blocks of items, on a guarded page with one that prints their marks."""
+    has_mark = not plan.request.guard or any(f"{{{MARK}}}" in block.form for block in blocks)
+    return blocks if has_mark else (*blocks, Block("line", form=f"*{{{MARK}}}*"))
 
 
 def _missing_embedder_note(gathered: Gathered) -> tuple[str, ...]:

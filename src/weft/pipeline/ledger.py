@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from weft.model import Candidate, Citation, Detail, Item, LedgerEntry, NodeRef
 from weft.pipeline.sections import Layout
+from weft.pipeline.shapes import MARK
 from weft.pipeline.slots import Outcome
 
 
@@ -85,6 +86,7 @@ def _make_entry(candidate: Candidate, section: str, detail: Detail, tokens: int,
         tokens,
         reason,
         node.handle,
+        str(node.fields.get(MARK, "")),
     )
 
 

@@ -420,3 +420,13 @@ def _is_in_sequence(node: Node, filter: Filter) -> bool:
         return True
     number = node.sequence
     return number is not None and (low is None or number >= low) and (high is None or number <= high)
+
+
+def is_unnamed_quotation(candidate: Candidate, quoting_field: str | None) -> bool:
+    """Return whether the text of a candidate is a quotation and the question does not name its node.
+
+    A node with the quoting field, such as a minor character, repeats a passage that was written about it. The
+    words of that passage say nothing for the node itself, so only its name can make it relevant.
+    """
+    is_quotation = quoting_field is not None and quoting_field in candidate.node.fields
+    return is_quotation and not (candidate.parts.get("named") or candidate.parts.get("start"))

@@ -18,6 +18,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from weft.model import Candidate, Node
+from weft.pipeline.plan import is_unnamed_quotation
 from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG
 from weft.ports import LINE_OF
 from weft.profiles.types import Lens, Score
@@ -199,7 +200,7 @@ def _signal_reader(name: str, rule: Score, now: datetime) -> Callable[[Candidate
 
 def _own_relevance(candidate: Candidate, lens: Lens) -> float:
     """Return the relevance of a candidate; the words of a quotation belong to the quoted passage."""
-    return 0.0 if candidate.is_unnamed_quotation(lens.named_with) else candidate.parts.get("relevance", 0.0)
+    return 0.0 if is_unnamed_quotation(candidate, lens.named_with) else candidate.parts.get("relevance", 0.0)
 
 
 def _endurance(node: Node, now: datetime) -> float:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.model import Candidate, Step
-from weft.pipeline.plan import Plan
+from weft.pipeline.plan import Plan, is_unnamed_quotation
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Lens
 from weft.scoring.centrality import pagerank
@@ -76,7 +76,7 @@ def walk_graph(
 def _choose_starts(found: Sequence[Candidate], lens: Lens) -> Sequence[Candidate]:
     """Return the best stored candidates, without unnamed quotations where there is anything else."""
     stored = [candidate for candidate in found if candidate.node.id]
-    speaking = [candidate for candidate in stored if not candidate.is_unnamed_quotation(lens.named_with)]
+    speaking = [candidate for candidate in stored if not is_unnamed_quotation(candidate, lens.named_with)]
     return (speaking or stored)[: lens.seeds]
 
 

@@ -321,6 +321,8 @@ def _fields(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     # Sorted, because stores may return the fields of a node in any order.
     labelled = [split_label(name) for name in block.fields or sorted(_plain_fields(node))]
     allowed = [(name, label) for name, label in labelled if not style.fields or name in style.fields]
+    if any("{mark}" in other.form for other in style.blocks):
+        allowed = [(name, label) for name, label in allowed if name != "mark"]
     return _entries_piece("fields", _value_entries(node, allowed), block.limit)
 
 

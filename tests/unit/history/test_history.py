@@ -173,6 +173,7 @@ def test_every_field_of_a_request_survives_keeping() -> None:
         view=View(("x", "y"), 7),
         parameters={"domain": "billing"},
         token_model="o200k_base",
+        guard=True,
     )
     plain = set(Request.__struct_fields__) - {"candidates", "received"}
     assert {name for name in plain if getattr(request, name) != getattr(Request(), name)} == plain

@@ -150,7 +150,7 @@ _KEY: Final = RequestField(
 )
 
 _RARE_FIELDS: Final = frozenset(
-    {"consistency", "token_model", "now", "include_fields", "blend", "parameters", "depth"}
+    {"consistency", "token_model", "now", "guard", "include_fields", "blend", "parameters", "depth"}
 )
 """Fields of a page that agents hardly ever need; they are in docs/mcp.md."""
 _PAGE_FIELDS: Final = fields_for("mcp", CONTEXT_FIELDS)
