@@ -22,7 +22,7 @@ from weft.pipeline.excerpt import (
     measure_text,
 )
 from weft.pipeline.fit import find_nested, fit, order_items
-from weft.pipeline.ledger import list_citations
+from weft.pipeline.ledger import count_things, list_citations
 from weft.pipeline.neighbours import find_turns_below, gather_pieces
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import QuestionTerms
@@ -199,6 +199,10 @@ class ComposedPage(Struct, frozen=True):
         """Return the printed items in the order of the slots."""
         return _printed_items(self.outcomes)
 
+    def prints(self, items: Iterable[Item]) -> bool:
+        """Return whether all of these items stand on the page, at any level of detail."""
+        return {item.candidate.node.ref for item in items} <= {each.candidate.node.ref for each in self.items()}
+
 
 def compose(plan: Plan, layout: Layout, printer: Printer) -> ComposedPage:
     """Return the fullest page within the budget; where it is very small, with a plainer frame, then with none."""
@@ -245,14 +249,16 @@ def _compose_within_budget(
         composed = _compose_once(plan, layout, printer, frame, warnings, max(room, 0))
         left = plan.budget - composed.tokens
         if left < 0:
+            if room <= 0:
+                break
             exceeded = room
             # Parts cost more together than the sum of their counts: keep back what was missing, and twice as much
             # as the last time, because the same items may fit into a little less room.
             correction = max(-left, 2 * correction)
             room = room - correction if best is None else (fitted + room) // 2
             continue
-        # A fitting with more room that spends no more will not get better by repeating it.
-        if best is not None and composed.tokens <= best.tokens:
+        # A fitting with more room that spends no more, or passes the best item over, will not get better.
+        if best is not None and (composed.tokens <= best.tokens or not composed.prints(best.items()[:1])):
             break
         best, fitted = composed, room
         is_full = left <= max(_MAX_UNSPENT_SHARE * plan.budget, _MIN_UNSPENT_TOKENS)
@@ -344,7 +350,7 @@ def _make_page(
         "items": len(items),
         "sections": len(sections),
         "sources": len(citations),
-        "counted": _count_things(frame, items),
+        "counted": count_things(frame, items),
     }
     return Page(
         title=_title(plan, layout, frame),
@@ -381,21 +387,6 @@ def _page_notes(frame: Frame, layout: Layout, warnings: tuple[str, ...]) -> tupl
 
 def _footer(plan: Plan, frame: Frame, counts: Mapping[str, int]) -> str:
     return fill(frame.footer, {**plan.values, **counts})
-
-
-def _count_things(frame: Frame, items: Iterable[Item]) -> int:
-    """Count the different things that the items are about, by the fields that the frame names, else by node."""
-    nodes = [item.candidate.node for item in items]
-    if not frame.counted:
-        return len({node.ref for node in nodes})
-    # Two records of one ticket, say, are one thing; what has none of the fields is one only by its kind.
-    names = frame.counted.split("|")
-    things: set[object] = set()
-    for node in nodes:
-        value = next((str(node.fields[name]) for name in names if node.fields.get(name)), None)
-        if value is not None or node.kind == frame.counted_kind:
-            things.add(value or node.ref)
-    return len(things)
 
 
 def _make_sections(layout: Layout, by_slot: Mapping[str, list[Item]]) -> tuple[PlacedSection, ...]:

@@ -6,6 +6,7 @@ from weft.model import Candidate, Citation, Detail, Item, LedgerEntry, NodeRef
 from weft.pipeline.sections import Layout
 from weft.pipeline.shapes import MARK
 from weft.pipeline.slots import Outcome
+from weft.profiles.types import Frame
 
 
 def make_ledger(outcomes: Sequence[Outcome], layout: Layout) -> tuple[LedgerEntry, ...]:
@@ -88,6 +89,21 @@ def _make_entry(candidate: Candidate, section: str, detail: Detail, tokens: int,
         node.handle,
         str(node.fields.get(MARK, "")),
     )
+
+
+def count_things(frame: Frame, items: Iterable[Item]) -> int:
+    """Count the different things that the items are about, by the fields that the frame names, else by node."""
+    nodes = [item.candidate.node for item in items]
+    if not frame.counted:
+        return len({node.ref for node in nodes})
+    # Two records of one ticket, say, are one thing; what has none of the fields is one only by its kind.
+    names = frame.counted.split("|")
+    things: set[object] = set()
+    for node in nodes:
+        value = next((str(node.fields[name]) for name in names if node.fields.get(name)), None)
+        if value is not None or node.kind == frame.counted_kind:
+            things.add(value or node.ref)
+    return len(things)
 
 
 def list_citations(items: Iterable[Item]) -> tuple[Citation, ...]:

@@ -31,6 +31,7 @@ from weft.scoring.snippets import (
     snippet_cosines,
     stretch,
     unpack_snippets,
+    weigh_prose,
 )
 from weft.text import find_signature, is_blank, is_code
 
@@ -99,6 +100,10 @@ def rank_snippets(
     words = _match_words(columns, passages, own_passage, query, fusion)
     meaning = _match_meaning(columns, passages, own_passage, query, snapshot)
     measured = fusion.snippet_lexical * words + fusion.snippet_semantic * meaning
+    measured *= [
+        1.0 if is_code(candidates[of].node.language) else weigh_prose(candidates[of].node.text, row)
+        for of, row in zip(owner, columns.rows, strict=True)
+    ]
     factors = np.array([score_factor(candidate, weights) for candidate in candidates])
     others = np.array([score_besides_match(candidate, weights) for candidate in candidates])
     if query.mentions_names:

@@ -24,6 +24,14 @@ _ROW: Final = struct.Struct("<IIIHH")
 """Start, end, tokens, length in terms, and number of distinct terms of one snippet."""
 _MAX_SHORT: Final = 65_535
 
+_DATA_MARKS: Final = b'{}[]"<>=;$|'
+_PROSE_MARKS: Final = 0.08
+"""The share of such marks among the characters that prose with quotations and links has too."""
+_DATA_STEP: Final = 4.0
+"""How much less a snippet counts by its share of marks beyond that: JSON, with a quarter of marks, counts a third.
+Of 0, 2 and 4, the last answered most questions about documents, in both halves of the judged sets."""
+_MIN_DATA_FACTOR: Final = 0.3
+
 
 class Snippet(Struct, frozen=True):
     """One snippet before it is packed; hashes, counts and vector are as those of a passage."""
@@ -176,3 +184,12 @@ def stretch(cosines: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Return cosines on a scale from the lowest to the highest: they all lie close together."""
     low, high = cosines.min(initial=1.0), cosines.max(initial=-1.0)
     return (cosines - low) / (high - low) if high > low else np.ones(len(cosines))
+
+
+def weigh_prose(text: str, row: SnippetRow) -> float:
+    """Return the factor for a snippet of a document: below 1 for data and markup, which repeat names and explain
+    nothing."""
+    written = text[row.start : row.end].encode("utf-8", "replace")
+    marks = len(written) - len(written.translate(None, _DATA_MARKS))
+    share = marks / max(len(written) - written.count(b" ") - written.count(b"\n"), 1)
+    return max(1 - _DATA_STEP * max(share - _PROSE_MARKS, 0.0), _MIN_DATA_FACTOR)
