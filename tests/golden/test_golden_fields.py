@@ -218,7 +218,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "title_weight": inside("repo", "general", LOCKED, "fusion", title_weight=40.0),
         "phrase_weight": inside("repo", "general", LOCKED, "fusion", phrase_weight=40.0),
         "snippet_lexical": inside("repo", "general", LOCKED, "fusion", snippet_lexical=40.0),
-        "snippet_semantic": inside("repo", "general", LOCKED, "fusion", snippet_semantic=40.0),
+        "snippet_semantic": inside("repo", "general", LOCKED, "fusion", snippet_semantic=0.0),
     }
     scored = {
         "combine": score({"weights": {"relevance": 1.0, "recency": 1.0}}, combine="product"),

@@ -43,6 +43,9 @@ _LICENCE: Final = re.compile(r"(?i)\b(?:licen[cs]ed?|copyright|spdx)\b")
 _HEADING_SHARE: Final = 0.3
 """The weight of title and heading in a snippet's vector, beside 1 for its own words; with 0.15 to 0.5 pages
 answered as many questions."""
+_DESCRIPTION_SHARE: Final = 0.5
+"""The weight of name and summary in the vector of a passage of code, beside 1 for the whole passage: a question
+says what code is for, and most words of code say how it is done."""
 
 _MAX_FIELD_CHARACTERS: Final = 4_000
 """Characters of one text field that are searched: enough for any description, and a field that holds a whole
@@ -140,7 +143,25 @@ def _embed(
         for (node, _), passages in zip(nodes, cut, strict=True)
         for each in passages
     ]
-    return quantise(embed.embed(texts)) if embed is not None and texts else [b""] * len(texts)
+    if embed is None or not texts:
+        return [b""] * len(texts)
+    vectors = np.array(embed.embed(texts))
+    # Models that are too slow for snippets would take twice as long.
+    described = _descriptions(nodes, cut) if getattr(embed, "embeds_snippets", False) else {}
+    if described:
+        indices = list(described)
+        vectors[indices] += _DESCRIPTION_SHARE * embed.embed([described[index] for index in indices])
+    return quantise(vectors)
+
+
+def _descriptions(nodes: Sequence[NodeInUnit], cut: Sequence[Sequence[_CutPassage]]) -> dict[int, str]:
+    """Return what is said of the code of a passage, its name and its summary, by the number of the passage."""
+    owners = [node for (node, _), passages in zip(nodes, cut, strict=True) for _ in passages]
+    return {
+        index: f"{node.title}\n{node.summary}"
+        for index, node in enumerate(owners)
+        if is_code(node.language) and node.summary
+    }
 
 
 def _embed_snippets(
@@ -201,7 +222,9 @@ def _pack(
     """Return the node's passages with their terms, vectors and snippets, and the node's sketch."""
     title = _hash_terms([node.title, *(alias.text for alias in node.aliases)])
     tags = [term for tag in node.tags for term in _hash_tag(tag)]
-    metadata = [*_hash_terms([node.summary]), *tags, *_hash_terms(_field_texts(_own_values(node)))]
+    # With its language in every node of code, "in Python" counts for little in a store of Python.
+    language = _hash_tag(node.language) if node.language is not None and is_code(node.language) else ()
+    metadata = [*_hash_terms([node.summary]), *tags, *language, *_hash_terms(_field_texts(_own_values(node)))]
     words: list[int] = []
     packed = []
     for each in passages:

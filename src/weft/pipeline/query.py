@@ -21,7 +21,7 @@ from weft.ports import Embedder, Index, LayeredEmbedder, PassageRow, Snapshot, T
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import inverse_frequency, passage_statistics, score_terms, term_hash, term_hashes
 from weft.text import find_proper_names
-from weft.text.terms import analyze
+from weft.text.terms import STOP_WORDS, analyze, is_code
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,6 +52,7 @@ _SEPARATOR: Final = "\n" * (_REACH_CHARACTERS + 1)
 _MAX_WORD_CHARACTERS: Final = 24
 """A word is read no further than this, unless its beginning is longer."""
 _HAS_SMALL_LETTER: Final = re.compile(r"(?!I['’])\w*[^\W\d_A-Z]")
+_WORD: Final = re.compile(r"[A-Za-z][\w+#]*")
 _MAX_SPANS: Final = 6
 """Passages of a node that are kept as its best ones; an excerpt of a page seldom has room for more."""
 
@@ -228,11 +229,32 @@ def understand(question: str, snapshot: Snapshot, embedder: Embedder | None, his
     for words, (_, weight) in zip(words_by_turn[1:], turns[1:], strict=True):
         # A term repeated from turn to turn counts once, with its highest weight.
         terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
+    statistics = snapshot.statistics(tuple(terms))
+    turns[0] = (_without_common_languages(text, statistics), 1.0)
     # Embedded apart and then averaged: turns joined into one text would drown the question.
     vector, notes = _embed_turns(turns, embedder)
     quality = _embed_turns(turns, embedder.quality)[0] if isinstance(embedder, LayeredEmbedder) else None
-    query = Query(text, terms, vector, snapshot.statistics(tuple(terms)), notes=notes, quality_vector=quality)
+    query = Query(text, terms, vector, statistics, notes=notes, quality_vector=quality)
     return replace(query, phrases=build_phrases(words_by_turn[0], query.rarities()))
+
+
+def _without_common_languages(question: str, statistics: TermStatistics) -> str:
+    """Return the question without the names of languages in which much of the store is written.
+
+    Words have their rarity in the store, which makes such a name count for little; a vector has none, and half of
+    that of "python check file is readonly" would be about Python.
+    """
+    ceiling = _MAX_PROPOSING_SHARE * statistics.passages
+    named = [word for word in _WORD.findall(question) if is_code(word)]
+    common = {
+        word
+        for word in named
+        if any(statistics.frequency.get(term, 0) > ceiling for term in term_hashes(analyze(word)))
+    }
+    if not common:
+        return question
+    left = _WORD.sub(lambda word: "" if word[0] in common else word[0], question)
+    return left if any(word.lower() not in STOP_WORDS for word in _WORD.findall(left)) else question
 
 
 def _embed_turns(

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Problem
 from weft.sources.chat.logs import USER, split_speaker
+from weft.sources.code.parse import describe_snippet
 from weft.sources.files import MAX_TEXT_CHARACTERS, SourceSettings, clean
 from weft.sources.values import (
     UnusableValue,
@@ -195,6 +196,10 @@ def _make_node(
     reader: RecordReader, settings: SourceSettings, key: str, text: str, fields: dict[str, Json]
 ) -> Node:
     take = reader.take
+    language, summary = take(("language",), to_text, None), take(("summary",), to_text, "")
+    # Code that nobody marked as such is found, counted and printed as code.
+    if language is None and (snippet := describe_snippet(text)):
+        language, summary = snippet[0], summary or snippet[1]
     aliases = take(("aliases",), split_names, _NO_TEXTS)
     importance = take(("importance",), _to_share, 0.0)
     if importance:
@@ -205,9 +210,9 @@ def _make_node(
         kind=take(_KIND, to_text, "note").lower() or "note",
         tenant=take(_TENANT, to_text, settings.tenant) or settings.tenant,
         title=take(_TITLE, to_text, _question_in(fields)),
-        summary=take(("summary",), to_text, ""),
+        summary=summary,
         text=text,
-        language=take(("language",), to_text, None),
+        language=language,
         fields={name: fields[name] for name in sorted(fields)},
         tags=take(("tags",), split_words, _NO_TEXTS),
         aliases=tuple(Alias(alias, settings.maker) for alias in aliases),

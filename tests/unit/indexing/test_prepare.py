@@ -82,3 +82,21 @@ def test_a_licence_at_the_head_of_a_file_says_nothing_about_it() -> None:
         text="// Copyright 2026 of all who wrote this file, and more\nvar a\n",
     )
     assert embedded_text(node, Passage(0, 0, len(node.text), 1, 2)) == f"a\n{node.text}"
+
+
+def test_the_vector_of_code_leans_towards_what_its_summary_says() -> None:
+    embedder = static_embedder()
+    body = "def f(a):\n    return a.hour * 3600 + a.minute * 60"
+    nodes = [
+        (Node("w:plain", "function", title="f", text=body, language="python"), "unit"),
+        (
+            Node("w:described", "function", title="f", summary="Seconds of a day.", text=body, language="python"),
+            "unit",
+        ),
+        (Node("w:prose", "note", title="f", summary="Seconds of a day.", text=body), "unit"),
+    ]
+    asked = embedder.embed(["how many seconds of the day"])[0]
+    stored = [np.frombuffer(each.passages[0].vector, dtype=np.int8) for each in prepare(nodes, embedder, COUNT)]
+    plain, described, prose = (float(vector @ asked / np.linalg.norm(vector)) for vector in stored)
+    assert described > plain + 0.05
+    assert prose == plain

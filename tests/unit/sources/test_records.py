@@ -116,6 +116,17 @@ def test_a_record_with_only_columns_of_its_own_is_still_searchable(tmp_path: Pat
     assert node.text == "Goal: Ship it\nOutcome status: confirmed"
 
 
+def test_a_record_that_holds_code_has_its_language_and_summary_unless_it_gives_them(tmp_path: Path) -> None:
+    code = 'def halve(n):\n    """Return half of a number."""\n    return n / 2'
+    found = read_lines(
+        tmp_path, {"id": "a", "text": code}, {"id": "b", "text": code, "language": "text", "summary": "S"}
+    )
+    assert [(node.language, node.summary) for node in found.nodes] == [
+        ("python", "Return half of a number."),
+        ("text", "S"),
+    ]
+
+
 def test_a_parent_and_links_make_edges(tmp_path: Path) -> None:
     links = ["b", "@other:c", {"target": "d", "type": "Uses", "weight": 0.5}]
     unit = read_lines(tmp_path, {"id": "a", "parent": "root", "links": links, "text": "x"})

@@ -101,6 +101,21 @@ _BY_INTERPRETER: Final = {
     **dict.fromkeys(("bun", "deno", "node"), "javascript"),
     **{name: name for name in ("lua", "php", "python", "ruby")},
 }
+_MODIFIERS: Final = r"(?:(?:public|protected|private|static|final|abstract)[ \t]+)"
+_FIRST_LINES: Final[dict[str, str]] = {
+    "ruby": r"(?:def|module|class)[ \t]+[A-Za-z_][\w.:]*[?!=]?[^:{\n]*\n(?=.*\bend\s*\Z)",
+    "python": r"(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*(?:\([^)\n]*\))?:",
+    "go": r"func[ \t]+(?:\([^)\n]*\)[ \t]*)?\w+[\[(]|type[ \t]+\w+[ \t]+(?:struct|interface)\b",
+    "rust": r"(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:(?:async|const|unsafe)[ \t]+)*(?:fn|impl|trait)\b",
+    # A function without a modifier may be JavaScript, unless its parameters are written with a dollar.
+    "php": rf"{_MODIFIERS}+function[ \t]+&?\w+[ \t]*\(|function[ \t]+&?\w+[ \t]*\([^)\n]*\$",
+    "javascript": r"(?:export[ \t]+)?(?:(?:default[ \t]+)?(?:async[ \t]+)?function\b[ \t*]*\w*[ \t]*\("
+    r"|(?:const|let|var)[ \t]+\w+[ \t]*=[ \t]*(?:async\b|function\b|\())",
+    "java": rf"{_MODIFIERS}+[\w<>\[\], .?]+[ \t]*[({{]",
+}
+"""How the first line of a definition begins, by language, in the order in which they are tried."""
+_BEFORE_DEFINITION: Final = r"(?:\s*(?:@\w[^\n]*|#[^\n]*|//[^\n]*|/\*.*?\*/)[ \t]*(?:\n|\Z))*\s*"
+"""Decorators and comments that may stand before a definition."""
 _SNIFFED_BYTES: Final = 200
 """How much of a file is searched for the line that names its interpreter; it is the first one."""
 
@@ -141,6 +156,20 @@ def has_grammar(language: Language) -> bool:
 def grammar_command(language: Language) -> str:
     """Return the command that installs a language's grammar."""
     return package_command(language.wheel.replace("_", "-"))
+
+
+@cache
+def _compile(first_line: str) -> re.Pattern[str]:
+    """Compile a pattern at its first use: only records of code need these."""
+    return re.compile(first_line, re.DOTALL)
+
+
+def recognise_language(text: str) -> Language | None:
+    """Return the language in which the first definition of a text seems to be written, or None."""
+    before = _compile(_BEFORE_DEFINITION).match(text)
+    start = before.end() if before else 0
+    name = next((name for name, line in _FIRST_LINES.items() if _compile(line).match(text, start)), None)
+    return next((language for language in LANGUAGES if language.name == name), None)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.sources.code.languages import Language, has_grammar, load_grammar
+from weft.sources.code.languages import Language, has_grammar, load_grammar, recognise_language
 from weft.sources.code.outline import Import, Outline, Reference, Symbol
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ _MAX_REFERENCES: Final = 400
 """References kept of one definition or file; those with more are tables or generated."""
 _MAX_RECEIVER_CHARACTERS: Final = 60
 """A longer expression before the dot of a call is no name that could be resolved."""
+_SNIPPET_SHARE: Final = 0.8
+"""The share of a text's lines that definitions take where it is code; imports and calls may stand around them."""
+_FRAME: Final = "Snippet"
+"""The name of the class that is put around a method, so that its grammar can read it."""
 _COMMENT_START: Final = re.compile(r"^\s*(?:/\*+!?|//+!?|\*+(?!/)|#+!?|--+(?:[ \t]*[|^])?)[ \t]?")
 _COMMENT_END: Final = re.compile(r"\s*\*+/\s*$|</?(?:summary|para|remarks)>")
 _QUOTES: Final = re.compile(r"""^[rRuUbBfF]*("{3}|'{3}|"|')(.*)\1$""", re.DOTALL)
@@ -124,6 +128,24 @@ def parse_outline(text: str, language: Language) -> Outline:
         framing=framing,
         broken=root.has_error,
     )
+
+
+def describe_snippet(text: str) -> tuple[str, str] | None:
+    """Return the language and the summary of a text that is one definition of code or several, else None.
+
+    The first line proposes a language; its grammar has to agree, so that a text that only begins with a line of
+    code stays prose.
+    """
+    language = recognise_language(text)
+    if language is None:
+        return None
+    # PHP needs its mark, and a method a class around it.
+    is_framed = language.name == "php"
+    outline = parse_outline(f"<?php class {_FRAME} {{\n{text}\n}}" if is_framed else text, language)
+    top = [symbol for symbol in outline.symbols if symbol.parent == (_FRAME if is_framed else "")]
+    if sum(symbol.last_line - symbol.first_line + 1 for symbol in top) < _SNIPPET_SHARE * (text.count("\n") + 1):
+        return None
+    return language.name, top[0].summary
 
 
 def _keep_scripts(text: str) -> str:

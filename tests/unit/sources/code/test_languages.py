@@ -6,7 +6,7 @@ import pytest
 
 from weft.sources.code.languages import LANGUAGES, find_language
 from weft.sources.code.outline import Outline, pack, unpack
-from weft.sources.code.parse import parse_outline
+from weft.sources.code.parse import describe_snippet, parse_outline
 from weft.text import is_code
 
 
@@ -604,3 +604,39 @@ def test_a_name_that_is_defined_twice_has_two_outlines() -> None:
         "class A:\n    @property\n    def x(self): ...\n    @x.setter\n    def x(self, y): ...\n", language
     )
     assert [symbol.name for symbol in outline.symbols] == ["A", "A.x", "A.x~2"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("python", 'def add(self, a):\n        """Adds."""\n        return a'),
+        ("python", '@cached\nasync def add(a):\n    """Adds."""\n    return a'),
+        ("ruby", "# Adds.\ndef add(a, b)\n  a + b\nend"),
+        ("go", "// Adds.\nfunc (t *T) Add(a int) int {\n\treturn a\n}"),
+        ("rust", "/// Adds.\npub fn add(a: u8) -> u8 {\n    a\n}"),
+        ("php", "/**\n * Adds.\n */\npublic function add($a)\n{\n    return $a;\n}"),
+        ("php", "// Adds.\nfunction add($a) {\n    return $a;\n}"),
+        ("javascript", "// Adds.\nfunction add(a) {\n  return a;\n}"),
+        ("javascript", "// Adds.\nconst add = (a) => {\n  return a;\n};"),
+        ("java", "/** Adds. */\npublic static int add(int a) {\n    return a;\n}"),
+    ],
+)
+def test_a_text_that_is_a_definition_is_recognised_with_its_summary(language: str, text: str) -> None:
+    assert describe_snippet(text) == (language, "Adds.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "def f(x) is what I wrote.\nIt did not work.\nWhy?",
+        "class notes:\n\nBring a pen.\nBring paper.\nBring a friend.",
+        "# Heading\n\nfunction is a word.",
+        "public opinion (as of May) changed.\nNobody knows why.",
+        "Look at this:\n\ndef f(x):\n    return x\n",
+        "/*" * 2_000,
+        "def " * 2_000,
+    ],
+)
+def test_prose_that_begins_like_code_stays_prose(text: str) -> None:
+    assert describe_snippet(text) is None
