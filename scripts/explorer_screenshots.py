@@ -28,6 +28,8 @@ REFUND = [
 ]
 NOVEL = [("topic", "Tamsin Roke"), ("profile", "narrative"), ("max_tokens", 1200)]
 VIEWS: dict[str, tuple[list[tuple[str, object]], str]] = {
+    "compare": ([("left", urlencode(REFUND)), ("right", urlencode([*REFUND, ("profile", "knowledge")]))], ""),
+    "around": ([*NOVEL, ("pane", "why"), ("side", "around"), ("line", 4)], ""),
     "store": ([], ""),
     "timeline": ([], ""),
     "cast": ([], ""),

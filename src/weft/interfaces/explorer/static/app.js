@@ -1,5 +1,6 @@
 // The explorer: the address is the state, every change of it redraws at once.
 
+import { Around } from "./around.js";
 import { Spending } from "./spending.js";
 import { Controls } from "./controls.js";
 import { byId, count, make, plural } from "./dom.js";
@@ -25,6 +26,7 @@ let growthAbort = null;
 const controls = new Controls((changes) => change(changes));
 const reading = new Reading(choose, openChosen);
 const budget = new Spending(choose);
+const around = new Around((key) => change({ topic: [key], line: "" }));
 const ledger = new Ledger(choose, (sort) => changeShown({ sort: state.sort === sort ? "" : sort }));
 
 // --- changing the state ---
@@ -54,9 +56,14 @@ function showControls() {
   document.body.dataset.pane = state.pane || "page";
   for (const button of document.querySelectorAll("[data-pane-to]")) button.setAttribute("aria-pressed", String(button.dataset.paneTo === document.body.dataset.pane));
   for (const button of document.querySelectorAll("[data-show]")) button.setAttribute("aria-pressed", String(button.dataset.show === (state.show || "all")));
+  for (const button of document.querySelectorAll("[data-side-to]")) button.setAttribute("aria-pressed", String(button.dataset.sideTo === (state.side || "ledger")));
+  for (const element of document.querySelectorAll("[data-side]")) element.hidden = element.dataset.side !== (state.side || "ledger");
   byId("raw").setAttribute("aria-pressed", String(state.view === "raw"));
   byId("rendered").setAttribute("aria-pressed", String(state.view !== "raw"));
   if (document.activeElement !== byId("find")) byId("find").value = state.find;
+  // Comparing begins with this page on both sides.
+  const both = new URLSearchParams([["left", askedQuery(state)], ["right", askedQuery(state)]]);
+  document.querySelector("[data-view-to=compare]").href = `/explore/view/compare${topics.at(-1) ? `?${both}` : ""}`;
   document.title = topics.at(-1) ? `${topics.filter(Boolean).join(" + ")} · Weft` : "Weft explorer";
 }
 
@@ -102,6 +109,7 @@ function drawNothing(...children) {
   reading.showEmpty(...children);
   budget.clear();
   ledger.clear();
+  drawAround();
   byId("notes").replaceChildren();
   byId("figures").textContent = "";
   byId("counts").textContent = "";
@@ -134,6 +142,7 @@ function drawAnswer(isNew) {
   ledger.draw(answer, state);
   if (!isNew) {
     light(chosen.row, chosen.line);
+    drawAround();
     return;
   }
   // What was chosen stays chosen, wherever it now stands.
@@ -141,6 +150,7 @@ function drawAnswer(isNew) {
   const line = Number(state.line) - 1;
   if (chosen.key === "" && state.line && reading.lines[line]) reading.walkTo(line);
   else choose(row, row < 0 ? -1 : reading.spans.findIndex((span) => span?.row === row), false);
+  drawAround();
 }
 
 async function askForGrowth() {
@@ -163,10 +173,16 @@ async function askForGrowth() {
 
 // --- one chosen item, lit in all views ---
 
+function drawAround() {
+  if (state.side === "around") around.draw(answer, chosen.row >= 0 ? chosen.row : answer?.rows.length ? 0 : -1, state.as_of);
+}
+
 function choose(row, line, isFixed) {
   chosen = { row, line, key: answer?.rows[row]?.key ?? "" };
   light(row, line);
   ledger.light(row, isFixed);
+  // Pointing at lines only lights them; the drawing follows what is chosen.
+  if (isFixed || !answer) drawAround();
   if (isFixed && line < 0) reading.scrollToRow(row);
   if (isFixed && line >= 0) {
     state = { ...state, line: String(line + 1) };
@@ -253,6 +269,7 @@ byId("rendered").addEventListener("click", () => changeShown({ view: "" }));
 byId("copy").addEventListener("click", () => reading.copy());
 byId("download").addEventListener("click", () => reading.download());
 for (const button of document.querySelectorAll("[data-pane-to]")) button.addEventListener("click", () => changeShown({ pane: button.dataset.paneTo }));
+for (const button of document.querySelectorAll("[data-side-to]")) button.addEventListener("click", () => changeShown({ side: button.dataset.sideTo === "ledger" ? "" : button.dataset.sideTo }));
 for (const button of document.querySelectorAll("[data-show]")) button.addEventListener("click", () => changeShown({ show: button.dataset.show === "all" ? "" : button.dataset.show }));
 addEventListener("popstate", () => {
   state = readState();
@@ -271,6 +288,9 @@ handleKeys({
   copy: () => reading.copy(),
   download: () => reading.download(),
   raw: () => changeShown({ view: state.view === "raw" ? "" : "raw" }),
+  ledger: () => changeShown({ side: "" }),
+  around: () => changeShown({ side: state.side === "around" ? "" : "around", pane: "why" }),
+  compare: () => document.querySelector("[data-view-to=compare]").click(),
   pane: (pane) => changeShown({ pane: pane === "page" ? "" : pane }),
 });
 
