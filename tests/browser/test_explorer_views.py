@@ -9,7 +9,7 @@ pytest.importorskip("selenium")
 from chromium import Explorer, set_screen
 from selenium.webdriver.common.keys import Keys
 
-WAYS = ("compare", "store", "timeline", "cast", "memory", "sessions")
+WAYS = ("compare", "judge", "store", "timeline", "cast", "memory", "sessions")
 
 
 def test_the_store_is_shown_by_source_kind_tenant_and_age(explorer: Explorer) -> None:
@@ -23,7 +23,7 @@ def test_the_store_is_shown_by_source_kind_tenant_and_age(explorer: Explorer) ->
 def test_digits_lead_from_view_to_view_and_back_to_the_question(explorer: Explorer) -> None:
     explorer.open(("topic", "refunds"), ("tenants", "support"))
     explorer.find("body").click()
-    explorer.press("p", "3")
+    explorer.press("p", "4")
     explorer.wait("return document.body?.dataset.view === 'store' && document.body.dataset.ready === 'yes'")
     explorer.press("1")
     explorer.wait("return document.body?.dataset.view === 'ask' && document.body.dataset.ready === 'yes'")
@@ -110,9 +110,8 @@ def test_a_page_is_compared_from_the_question_with_other_settings(explorer: Expl
     explorer.press(Keys.ESCAPE, "x")
     explorer.wait("return document.body?.dataset.view === 'compare' && document.body.dataset.ready === 'yes'")
     explorer.wait_for("#drawn", "Both pages show the same.")
-    budget = explorer.find("[name=right-max_tokens]")
-    budget.clear()
-    budget.send_keys("900", Keys.TAB)
+    # Emptying the field first would already be a change.
+    explorer.find("[name=right-max_tokens]").send_keys(Keys.CONTROL + "a" + Keys.NULL, "900", Keys.TAB)
     explorer.wait_for("#drawn", "appeared")
     assert "max_tokens: 300 → 900" in explorer.text("#drawn")
     assert "max_tokens=900" in explorer.query["right"][0]
@@ -147,3 +146,32 @@ def test_what_is_around_an_item_is_drawn_and_a_mark_starts_from_there(explorer: 
     explorer.wait("return new URLSearchParams(location.search).get('topic') !== 'Tamsin Roke'")
     explorer.press("l")
     explorer.wait("return document.activeElement.id === 'ledger'")
+
+
+def test_marked_lines_become_a_set_and_score_other_settings(writing_explorer: Explorer) -> None:
+    explorer = writing_explorer
+    explorer.open(view="judge")
+    assert "No line is marked yet" in explorer.text("#drawn")
+    explorer.open(("topic", "When is lunch served?"))
+    script = (
+        "const lines = [...document.querySelectorAll('.line.known')];"
+        "lines.find(each => each.textContent.includes(arguments[0])).click(); document.querySelector('#page').focus()"
+    )
+    explorer.browser.execute_script(script, "noon in the yellow hall")
+    explorer.press("y")
+    explorer.wait("return document.querySelector('.line.needed') !== null")
+    explorer.browser.execute_script(script, "green hall")
+    explorer.press("u")
+    explorer.wait("return document.querySelector('.line.noise') !== null")
+    explorer.find("[data-view-to=judge]").click()
+    explorer.wait_for("#drawn", "1 of 1 needed line, 1 of 1 noise line")
+    budget = explorer.find("[name=max_tokens]")
+    budget.send_keys("3", Keys.TAB)
+    explorer.wait_for("#drawn", "0 of 1 needed line")
+    explorer.choose("#drawn button", "Save beside the store")
+    explorer.wait_for("#status", "marks.json")
+    explorer.choose("#drawn button", "Remove all marks")
+    explorer.wait_for("#drawn", "No line is marked yet")
+    explorer.choose("#choices button", "Undo")
+    explorer.wait_for("#drawn", "needed line")
+    explorer.browser.execute_script("localStorage.clear()")

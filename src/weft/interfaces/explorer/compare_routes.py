@@ -7,17 +7,16 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter
 from fastapi import Query as QueryParameters
 from msgspec import Struct
-from pydantic import Field, ValidationError
+from pydantic import Field
 from starlette.responses import Response
 
 from weft.api import Weft
 from weft.errors import InvalidInput
 from weft.history import Record, compare, make_record, rebuild_request
-from weft.interfaces.explorer.asked import Asked, answer, read_request, readable_tenants
+from weft.interfaces.explorer.asked import answer, read_request, read_side, readable_tenants
 from weft.interfaces.explorer.shell import answered
 from weft.interfaces.explorer.store_routes import may_see
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service, Turn
-from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.requests import Known
 from weft.model import Context, Detail, LedgerEntry, Request
 
@@ -25,7 +24,6 @@ router = APIRouter(prefix="/explore")
 
 _KEPT_LISTED: Final = 30
 """Kept pages that are offered to compare with, the newest ones."""
-_SEVERAL: Final = ("topic", "tenants")
 
 Side = Annotated[str, Field(max_length=8000)]
 
@@ -80,11 +78,7 @@ def _read_side(weft: Weft, side: str, caller: Caller, readable: set[str]) -> _Pa
             if name == "context":
                 return _Page(record)
             return _made(weft, rebuild_request(record), now)
-    plain = {name: each if name in _SEVERAL else each[-1] for name, each in values.items()}
-    try:
-        request, notes = read_request(weft, Asked.model_validate(plain), caller)
-    except ValidationError as error:
-        raise Problem(422, f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}.") from error
+    request, notes = read_request(weft, read_side(values), caller)
     return _made(weft, request, now, notes)
 
 

@@ -3,11 +3,12 @@
 import { Around } from "./around.js";
 import { Spending } from "./spending.js";
 import { Controls } from "./controls.js";
-import { byId, count, make, plural } from "./dom.js";
+import { announce, byId, count, make, plural } from "./dom.js";
 import { drawCard, explainName, openSource } from "./explain.js";
 import { setUpFrame } from "./frame.js";
 import { handleKeys } from "./keys.js";
 import { Ledger } from "./ledger.js";
+import { marksOf, toggleMark } from "./marks.js";
 import { Reading } from "./read.js";
 import { ask, Refused } from "./service.js";
 import { askedQuery, readState, writeState } from "./state.js";
@@ -64,6 +65,7 @@ function showControls() {
   // Comparing begins with this page on both sides.
   const both = new URLSearchParams([["left", askedQuery(state)], ["right", askedQuery(state)]]);
   document.querySelector("[data-view-to=compare]").href = `/explore/view/compare${topics.at(-1) ? `?${both}` : ""}`;
+  document.querySelector("[data-view-to=judge]").href = `/explore/view/judge?${askedQuery({ ...state, topic: [] })}`;
   document.title = topics.at(-1) ? `${topics.filter(Boolean).join(" + ")} · Weft` : "Weft explorer";
 }
 
@@ -138,6 +140,7 @@ function drawAnswer(isNew) {
   byId("figures").title = `Counted by ${answer.token_model}`;
   byId("counts").textContent = `${plural(printed, "item")} printed, ${count(answer.rows.length - printed)} left out`;
   reading.draw(answer, state.view === "raw");
+  reading.showMarks(marksOf(questionOf()));
   budget.draw(answer);
   ledger.draw(answer, state);
   if (!isNew) {
@@ -202,7 +205,8 @@ function chosenSpan() {
 }
 
 function drawChosen() {
-  drawCard(answer, chosen.row, chosen.line >= 0 || chosen.row >= 0 ? chosenSpan() : null, { open: openChosen, why: explainChosen, start: startFromChosen });
+  drawCard(answer, chosen.row, chosen.line >= 0 || chosen.row >= 0 ? chosenSpan() : null, 
+    { open: openChosen, why: explainChosen, start: startFromChosen, mark });
 }
 
 function openChosen() {
@@ -233,6 +237,20 @@ function applyWay(way) {
   for (const [name, value] of Object.entries(way.add ?? {})) changes[name] = [...(name === "tenants" && !state.tenants.length ? answer.tenants : state[name]), value];
   byId("why-answer").hidden = true;
   change(changes);
+}
+
+// --- marks ---
+
+const questionOf = () => state.topic.filter(Boolean).join(" ");
+
+function mark(needed) {
+  const line = reading.lines[chosen.line];
+  if (!line || !answer || !reading.spans[chosen.line]?.key) {
+    announce("Choose a line with a source first.");
+    return;
+  }
+  announce(toggleMark(questionOf(), reading.textOf(chosen.line), needed));
+  reading.showMarks(marksOf(questionOf()));
 }
 
 // --- the question ---
@@ -288,6 +306,7 @@ handleKeys({
   copy: () => reading.copy(),
   download: () => reading.download(),
   raw: () => changeShown({ view: state.view === "raw" ? "" : "raw" }),
+  mark,
   ledger: () => changeShown({ side: "" }),
   around: () => changeShown({ side: state.side === "around" ? "" : "around", pane: "why" }),
   compare: () => document.querySelector("[data-view-to=compare]").click(),
