@@ -155,7 +155,8 @@ def test_marked_lines_become_a_set_and_score_other_settings(writing_explorer: Ex
     explorer.open(("topic", "When is lunch served?"))
     script = (
         "const lines = [...document.querySelectorAll('.line.known')];"
-        "lines.find(each => each.textContent.includes(arguments[0])).click(); document.querySelector('#page').focus()"
+        "lines.find(each => each.textContent.includes(arguments[0])).click();"
+        "document.querySelector('#page').focus()"
     )
     explorer.browser.execute_script(script, "noon in the yellow hall")
     explorer.press("y")
