@@ -27,7 +27,21 @@ REFUND = [
     *(("tenants", name) for name in TENANTS),
 ]
 NOVEL = [("topic", "Tamsin Roke"), ("profile", "narrative"), ("max_tokens", 1200)]
+MARKS = """
+if (!localStorage.getItem('weft-marks')) {
+  const question = 'How are large refunds approved?';
+  const mark = (line, needed) => ({ question, line, needed });
+  localStorage.setItem('weft-marks', JSON.stringify([
+    mark('3. Check that requester, approver and payee are three different people.', true),
+    mark('4. Approve, or send the Refund Request back with one sentence that support can forward.', true),
+    mark('Refund limits by role are set by the finance desk every spring.', true),
+    mark('5. After approval the refund leaves with the next run, at 11:00 or 16:00.', false)]));
+  location.reload();
+}"""
 VIEWS: dict[str, tuple[list[tuple[str, object]], str]] = {
+    "compare": ([("left", urlencode(REFUND)), ("right", urlencode([*REFUND, ("profile", "knowledge")]))], ""),
+    "around": ([*NOVEL, ("pane", "why"), ("side", "around"), ("line", 4)], ""),
+    "judge": ([("tenants", "support"), ("tenants", "finance")], MARKS),
     "store": ([], ""),
     "timeline": ([], ""),
     "cast": ([], ""),

@@ -7,8 +7,9 @@ import pytest
 pytest.importorskip("selenium")
 
 from chromium import Explorer, set_screen
+from selenium.webdriver.common.keys import Keys
 
-WAYS = ("store", "timeline", "cast", "memory", "sessions")
+WAYS = ("compare", "judge", "store", "timeline", "cast", "memory", "sessions")
 
 
 def test_the_store_is_shown_by_source_kind_tenant_and_age(explorer: Explorer) -> None:
@@ -22,7 +23,7 @@ def test_the_store_is_shown_by_source_kind_tenant_and_age(explorer: Explorer) ->
 def test_digits_lead_from_view_to_view_and_back_to_the_question(explorer: Explorer) -> None:
     explorer.open(("topic", "refunds"), ("tenants", "support"))
     explorer.find("body").click()
-    explorer.press("p", "2")
+    explorer.press("p", "4")
     explorer.wait("return document.body?.dataset.view === 'store' && document.body.dataset.ready === 'yes'")
     explorer.press("1")
     explorer.wait("return document.body?.dataset.view === 'ask' && document.body.dataset.ready === 'yes'")
@@ -102,3 +103,76 @@ def test_no_view_scrolls_sideways_on_a_phone(explorer: Explorer) -> None:
         assert explorer.browser.execute_script("return document.documentElement.scrollWidth") <= 390, name
         inside = "const view = document.querySelector('#view'); return view.scrollWidth - view.clientWidth"
         assert explorer.browser.execute_script(inside) <= 0, name
+
+
+def test_a_page_is_compared_from_the_question_with_other_settings(explorer: Explorer) -> None:
+    explorer.open(("topic", "How are large refunds approved?"), ("max_tokens", 300), ("tenants", "support"))
+    explorer.press(Keys.ESCAPE, "x")
+    explorer.wait("return document.body?.dataset.view === 'compare' && document.body.dataset.ready === 'yes'")
+    explorer.wait_for("#drawn", "Both pages show the same.")
+    # Emptying the field first would already be a change.
+    explorer.find("[name=right-max_tokens]").send_keys(Keys.CONTROL + "a" + Keys.NULL, "900", Keys.TAB)
+    explorer.wait_for("#drawn", "appeared")
+    assert "max_tokens: 300 → 900" in explorer.text("#drawn")
+    assert "max_tokens=900" in explorer.query["right"][0]
+    explorer.choose("#choices .toggle button", "Pages")
+    explorer.wait("return document.querySelectorAll('.compared-text .appeared').length > 0")
+    explorer.browser.back()
+    explorer.wait("return document.querySelector('.compared') !== null")
+
+
+def test_what_was_given_is_compared_with_now_from_a_session(writing_explorer: Explorer) -> None:
+    writing_explorer.open(view="sessions")
+    writing_explorer.find(".links a").click()
+    writing_explorer.wait(
+        "return document.body?.dataset.view === 'compare' && document.body.dataset.ready === 'yes'"
+    )
+    writing_explorer.wait_for("#drawn", "given 1 Mar 2026")
+
+
+def test_what_is_around_an_item_is_drawn_and_a_mark_starts_from_there(explorer: Explorer) -> None:
+    explorer.open(("topic", "Tamsin Roke"), ("max_tokens", 900))
+    explorer.find(".line.known").click()
+    explorer.press("g")
+    explorer.wait("return document.querySelectorAll('#around .mark').length > 3")
+    assert explorer.query["side"] == ["around"]
+    drawn = explorer.browser.execute_script("return document.querySelector('#around').innerHTML")
+    explorer.browser.refresh()
+    explorer.wait("return document.querySelectorAll('#around .mark').length > 3")
+    assert explorer.browser.execute_script("return document.querySelector('#around').innerHTML") == drawn
+    explorer.browser.execute_script(
+        "document.querySelectorAll('#around .mark')[1].dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    explorer.wait("return new URLSearchParams(location.search).get('topic') !== 'Tamsin Roke'")
+    explorer.press("l")
+    explorer.wait("return document.activeElement.id === 'ledger'")
+
+
+def test_marked_lines_become_a_set_and_score_other_settings(writing_explorer: Explorer) -> None:
+    explorer = writing_explorer
+    explorer.open(view="judge")
+    assert "No line is marked yet" in explorer.text("#drawn")
+    explorer.open(("topic", "When is lunch served?"))
+    script = (
+        "const lines = [...document.querySelectorAll('.line.known')];"
+        "lines.find(each => each.textContent.includes(arguments[0])).click();"
+        "document.querySelector('#page').focus()"
+    )
+    explorer.browser.execute_script(script, "noon in the yellow hall")
+    explorer.press("y")
+    explorer.wait("return document.querySelector('.line.needed') !== null")
+    explorer.browser.execute_script(script, "green hall")
+    explorer.press("u")
+    explorer.wait("return document.querySelector('.line.noise') !== null")
+    explorer.find("[data-view-to=judge]").click()
+    explorer.wait_for("#drawn", "1 of 1 needed line, 1 of 1 noise line")
+    budget = explorer.find("[name=max_tokens]")
+    budget.send_keys("3", Keys.TAB)
+    explorer.wait_for("#drawn", "0 of 1 needed line")
+    explorer.choose("#drawn button", "Save beside the store")
+    explorer.wait_for("#status", "marks.json")
+    explorer.choose("#drawn button", "Remove all marks")
+    explorer.wait_for("#drawn", "No line is marked yet")
+    explorer.choose("#choices button", "Undo")
+    explorer.wait_for("#drawn", "needed line")
+    explorer.browser.execute_script("localStorage.clear()")

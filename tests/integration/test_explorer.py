@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
@@ -73,7 +74,20 @@ def test_everything_of_the_explorer_is_small_and_of_this_host() -> None:
         assert "innerHTML" not in text, path.name
 
 
-READING = ("choices", "page", "growth", "why", "source", "census", "timeline", "cast", "learned", "sessions")
+READING = (
+    "choices",
+    "page",
+    "growth",
+    "why",
+    "source",
+    "census",
+    "timeline",
+    "cast",
+    "learned",
+    "sessions",
+    "compare",
+    "around",
+)
 
 
 @pytest.mark.parametrize("route", [*READING, "indexing"])
@@ -154,3 +168,53 @@ def test_wrong_values_are_named(service: Service, query: dict[str, Any], said: s
     done = service.http.get("/explore/page", params={"tenants": "acme", **query})
     assert 400 <= done.status_code < 500
     assert said in done.json()["detail"]
+
+
+def side(**query: object) -> str:
+    return urlencode({"tenants": "acme", "topic": "lunch in the yellow hall", **query})
+
+
+def test_two_settings_are_compared_with_what_changed_and_why(service: Service) -> None:
+    found = get(service, "compare", left=side(max_tokens=200), right=side(max_tokens=600))
+    appeared = [change for change in found["changes"] if change["what"] == "appeared"]
+    assert appeared
+    assert all(change["why"] for change in appeared)
+    assert found["asked"] == ["max_tokens: 200 → 600"]
+    shown = {item["key"] for item in found["right"]["items"]} - {item["key"] for item in found["left"]["items"]}
+    assert shown == {change["key"] for change in appeared}
+    assert found["left"]["text"] == get(service, "page", **dict(parse_qsl(side(max_tokens=200))))["text"]
+
+
+def test_a_page_that_was_handed_out_is_compared_with_now(service: Service) -> None:
+    weft = service.served.weft()
+    kept = weft.context("lunch in the yellow hall", tenants="acme", max_tokens=400, keep=True)
+    weft.put(Node("a:new", "note", "acme", "Lunch news", text="Lunch in the yellow hall moves to one o'clock."))
+    found = get(service, "compare", left=f"context={kept.id}", right=f"now={kept.id}")
+    assert "a:new" in {change["key"] for change in found["changes"] if change["what"] == "appeared"}
+    assert found["left"]["text"] is None
+    assert [each["id"] for each in found["kept"]] == [kept.id]
+    # Comparing only looks: the page that was made again is not kept.
+    assert len(weft.recent()) == 1
+
+
+def test_a_key_compares_its_own_tenants_and_sessions_only(service: Service) -> None:
+    kept = service.served.weft().context("the other lunch", tenants="other", keep=True)
+    service.http.headers.update(make_key(service.store, "acme"))
+    assert get(service, "compare")["kept"] == []
+    done = service.http.get("/explore/compare", params={"left": f"context={kept.id}", "right": side()})
+    assert done.status_code == 422
+    assert "No kept context" in done.json()["detail"]
+    refused = service.http.get("/explore/compare", params={"left": side(), "right": "topic=lunch&tenants=other"})
+    assert refused.status_code == 403
+
+
+def test_wrong_values_of_a_side_are_named(service: Service) -> None:
+    done = service.http.get("/explore/compare", params={"left": side(), "right": side(max_tokens=0)})
+    assert done.status_code == 422
+    assert "max_tokens" in done.json()["detail"]
+
+
+def test_a_neighbourhood_of_a_key_has_its_tenants_only(service: Service) -> None:
+    service.http.headers.update(make_key(service.store, "acme"))
+    assert get(service, "around", key="a:far")["nodes"][0]["title"] == "Roof tiles"
+    assert service.http.get("/explore/around", params={"key": "b:1", "tenants": "other"}).status_code == 404

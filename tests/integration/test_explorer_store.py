@@ -112,3 +112,40 @@ def test_a_run_whose_process_is_gone_is_told_as_failed(store: Path) -> None:
     (store / FILE_NAME).write_text('{"state": "running", "path": "/x"}')
     os.utime(store / FILE_NAME, (1, 1))
     assert read_progress(store)["state"] == "failed"
+
+
+# --- marks -----------------------------------------------------------------------------------------------------
+
+MARKS = [{"question": "When is lunch?", "line": "Lunch is served at noon.", "needed": True}]
+
+
+def test_marks_score_the_settings_they_are_sent_with(store: Path) -> None:
+    service = make_service(store)
+    done = service.http.post("/explore/judge", json={"marks": MARKS, "asked": "tenants=acme"})
+    assert done.status_code == 200, done.text
+    assert (done.json()["score"]["found"], done.json()["score"]["needed"]) == (1, 1)
+    small = service.http.post("/explore/judge", json={"marks": MARKS, "asked": "tenants=acme&max_tokens=3"})
+    assert small.json()["score"]["found"] == 0
+    wrong = service.http.post("/explore/judge", json={"marks": MARKS, "asked": "max_tokens=0"})
+    assert "max_tokens" in wrong.json()["detail"]
+
+
+def test_a_key_is_judged_by_its_own_tenants(store: Path) -> None:
+    service = make_service(store)
+    marks = [{"question": "the other lunch", "line": "The other lunch is secret.", "needed": True}]
+    key = make_key(store, "acme")
+    done = service.http.post("/explore/judge", json={"marks": marks, "asked": "floor=0"}, headers=key)
+    assert done.json()["score"]["found"] == 0
+    refused = service.http.post("/explore/judge", json={"marks": marks, "asked": "tenants=other"}, headers=key)
+    assert refused.status_code == 403
+
+
+def test_a_set_is_saved_beside_the_store_only_with_write(store: Path) -> None:
+    refused = make_service(store).http.post("/explore/write/judged", json={"marks": MARKS}, headers=OWN)
+    assert refused.status_code == 403
+    service = make_service(store, explorer_writes=True)
+    done = service.http.post("/explore/write/judged", json={"marks": MARKS, "name": "mine"}, headers=OWN)
+    assert Path(done.json()["file"]) == store / "judged" / "mine.json"
+    assert (store / "judged" / "mine.json").is_file()
+    outside = service.http.post("/explore/write/judged", json={"marks": MARKS, "name": "../x"}, headers=OWN)
+    assert outside.status_code == 422

@@ -15,6 +15,7 @@ from weft.overview.cast import read_cast
 from weft.overview.census import OLDER, UNDATED, take_census
 from weft.overview.given import read_given
 from weft.overview.learned import read_learned
+from weft.overview.neighbourhood import MOST_NODES, read_neighbourhood
 from weft.overview.timeline import read_timeline
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
@@ -198,3 +199,37 @@ def test_memories_have_a_status_with_its_reason(weft: Weft) -> None:
     )
     assert {known.status for known in read_learned(weft).memories} == {"contradicted"}
     assert "times" in read_learned(weft).memories[0].why
+
+
+# --- neighbourhoods --------------------------------------------------------------------------------------------
+
+
+def test_a_neighbourhood_is_small_and_the_same_in_another_order_of_writing(tmp_path: Path) -> None:
+    names = [f"n:{number}" for number in range(120)]
+    nodes = [Node(name, "note", title=f"Note {name}") for name in names]
+    # A hub of which every neighbour has neighbours of its own.
+    edges = [Edge("n:0", name, "link", weight=1 / (number + 1)) for number, name in enumerate(names[1:60])]
+    edges += [Edge(names[number], names[number + 59], "cites") for number in range(1, 60)]
+    drawn = []
+    for folder, order in (("one", 1), ("two", -1)):
+        with Weft.open(tmp_path / folder, embedder=None) as weft:
+            weft.put(nodes[::order], edges[::order])
+            drawn.append(read_neighbourhood(weft, View(("default",)), "n:0"))
+    assert drawn[0] == drawn[1]
+    found = drawn[0]
+    assert 20 < len(found.nodes) <= MOST_NODES
+    assert found.nodes[0].key == "n:0"
+    assert {node.ring for node in found.nodes} == {0, 1, 2}
+    assert found.left_out > 0
+    for node in found.nodes[1:]:
+        assert found.nodes[node.parent].ring == node.ring - 1
+    assert {link.type for link in found.links} == {"link", "cites"}
+
+
+def test_a_neighbourhood_stays_in_its_tenants_and_names_what_is_not_there(weft: Weft) -> None:
+    weft.put([Node("a:1", "note", title="One"), Node("a:2", "note", "shared", "Two")])
+    weft.put([], [Edge("a:1", "a:2", "link", target_tenant="shared")])
+    assert [node.key for node in read_neighbourhood(weft, View(("default",)), "a:1").nodes] == ["a:1"]
+    assert len(read_neighbourhood(weft, View(("default", "shared")), "a:1").nodes) == 2
+    with pytest.raises(UnknownName, match="a:9"):
+        read_neighbourhood(weft, View(("default",)), "a:9")

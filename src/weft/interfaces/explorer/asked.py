@@ -4,12 +4,12 @@ The address of a view holds the names of request.py (`topic`, `max_tokens`, ...)
 the routes that redraw it take the same query.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from msgspec.structs import replace
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from weft.api import Weft
 from weft.errors import UnknownName
@@ -42,6 +42,16 @@ class Asked(Known):
     format: Name | None = None
     tenants: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
     as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+
+
+def read_side(values: Mapping[str, Sequence[str]]) -> Asked:
+    """Return the part of an address that stands inside another one, as Compare and Judge have it."""
+    plain = {name: list(each) if name in ("topic", "tenants") else each[-1] for name, each in values.items()}
+    try:
+        return Asked.model_validate(plain)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Problem(422, f"{first['loc'][0]}: {first['msg']}.") from error
 
 
 def readable_tenants(weft: Weft, caller: Caller) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from weft.errors import UnknownName
-from weft.interfaces.explorer import shell, store_routes
+from weft.interfaces.explorer import compare_routes, judge_routes, shell, store_routes
 from weft.interfaces.explorer.asked import Asked, Name, answer, chosen_tenants, read_request, readable_tenants
 from weft.interfaces.explorer.drawing import describe_place, draw
 from weft.interfaces.explorer.shell import answered
@@ -16,7 +16,8 @@ from weft.interfaces.explorer.store_routes import may_write
 from weft.interfaces.explorer.why import explain, growth
 from weft.interfaces.rest.access import CurrentCaller, Service, Turn
 from weft.interfaces.rest.requests import Known
-from weft.model import Node
+from weft.model import Node, View
+from weft.overview.neighbourhood import read_neighbourhood
 from weft.profiles import available_profiles
 from weft.profiles.types import Profile
 
@@ -109,6 +110,25 @@ def why(
         return answered(explain(weft, request, asked.name.strip(), readable_tenants(weft, caller)))
 
 
+class Around(Known):
+    """A node whose neighbourhood is drawn, and the tenants whose links are followed."""
+
+    key: Annotated[str, Field(min_length=1, max_length=2000)]
+    tenants: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
+    as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+
+
+@asking.get("/around")
+def around(
+    wanted: Annotated[Around, QueryParameters()], service: Service, caller: CurrentCaller, turn: Turn
+) -> Response:
+    """Return the nodes around one in rings, and the links among them."""
+    weft = service.weft()
+    tenants = chosen_tenants(wanted.tenants, readable_tenants(weft, caller))
+    with turn:
+        return answered(read_neighbourhood(weft, View(tenants, wanted.as_of), wanted.key))
+
+
 class Source(Known):
     """A node to read whole."""
 
@@ -147,5 +167,5 @@ def source(wanted: Annotated[Source, QueryParameters()], service: Service, calle
 
 
 router = APIRouter(include_in_schema=False)
-for part in (shell.router, asking, store_routes.router):
+for part in (shell.router, asking, compare_routes.router, judge_routes.router, store_routes.router):
     router.include_router(part)

@@ -54,6 +54,10 @@ class View(Struct, frozen=True):
 
 VIEWS: Final = (
     View("ask", "Ask", "A question, its page, its budget, and why each line is there"),
+    View(
+        "compare", "Compare", "Two settings or two times side by side: what appeared, vanished and moved, and why"
+    ),
+    View("judge", "Judge", "Lines that you marked as needed or as noise, and how settings do on them"),
     View("store", "Store", "What is indexed, how old it is, what is stale, and what failed"),
     View("timeline", "Timeline", "Chapters in their order; commits, conversations and memories by date"),
     View("cast", "Cast", "Who and what the stories name, and how they are tied"),

@@ -1,12 +1,14 @@
 // The explorer: the address is the state, every change of it redraws at once.
 
+import { Around } from "./around.js";
 import { Spending } from "./spending.js";
 import { Controls } from "./controls.js";
-import { byId, count, make, plural } from "./dom.js";
+import { announce, byId, count, make, plural } from "./dom.js";
 import { drawCard, explainName, openSource } from "./explain.js";
 import { setUpFrame } from "./frame.js";
 import { handleKeys } from "./keys.js";
 import { Ledger } from "./ledger.js";
+import { marksOf, toggleMark } from "./marks.js";
 import { Reading } from "./read.js";
 import { ask, Refused } from "./service.js";
 import { askedQuery, readState, writeState } from "./state.js";
@@ -25,6 +27,7 @@ let growthAbort = null;
 const controls = new Controls((changes) => change(changes));
 const reading = new Reading(choose, openChosen);
 const budget = new Spending(choose);
+const around = new Around((key) => change({ topic: [key], line: "" }));
 const ledger = new Ledger(choose, (sort) => changeShown({ sort: state.sort === sort ? "" : sort }));
 
 // --- changing the state ---
@@ -54,9 +57,15 @@ function showControls() {
   document.body.dataset.pane = state.pane || "page";
   for (const button of document.querySelectorAll("[data-pane-to]")) button.setAttribute("aria-pressed", String(button.dataset.paneTo === document.body.dataset.pane));
   for (const button of document.querySelectorAll("[data-show]")) button.setAttribute("aria-pressed", String(button.dataset.show === (state.show || "all")));
+  for (const button of document.querySelectorAll("[data-side-to]")) button.setAttribute("aria-pressed", String(button.dataset.sideTo === (state.side || "ledger")));
+  for (const element of document.querySelectorAll("[data-side]")) element.hidden = element.dataset.side !== (state.side || "ledger");
   byId("raw").setAttribute("aria-pressed", String(state.view === "raw"));
   byId("rendered").setAttribute("aria-pressed", String(state.view !== "raw"));
   if (document.activeElement !== byId("find")) byId("find").value = state.find;
+  // Comparing begins with this page on both sides.
+  const both = new URLSearchParams([["left", askedQuery(state)], ["right", askedQuery(state)]]);
+  document.querySelector("[data-view-to=compare]").href = `/explore/view/compare${topics.at(-1) ? `?${both}` : ""}`;
+  document.querySelector("[data-view-to=judge]").href = `/explore/view/judge?${askedQuery({ ...state, topic: [] })}`;
   document.title = topics.at(-1) ? `${topics.filter(Boolean).join(" + ")} · Weft` : "Weft explorer";
 }
 
@@ -102,6 +111,7 @@ function drawNothing(...children) {
   reading.showEmpty(...children);
   budget.clear();
   ledger.clear();
+  drawAround();
   byId("notes").replaceChildren();
   byId("figures").textContent = "";
   byId("counts").textContent = "";
@@ -130,10 +140,12 @@ function drawAnswer(isNew) {
   byId("figures").title = `Counted by ${answer.token_model}`;
   byId("counts").textContent = `${plural(printed, "item")} printed, ${count(answer.rows.length - printed)} left out`;
   reading.draw(answer, state.view === "raw");
+  reading.showMarks(marksOf(questionOf()));
   budget.draw(answer);
   ledger.draw(answer, state);
   if (!isNew) {
     light(chosen.row, chosen.line);
+    drawAround();
     return;
   }
   // What was chosen stays chosen, wherever it now stands.
@@ -141,6 +153,7 @@ function drawAnswer(isNew) {
   const line = Number(state.line) - 1;
   if (chosen.key === "" && state.line && reading.lines[line]) reading.walkTo(line);
   else choose(row, row < 0 ? -1 : reading.spans.findIndex((span) => span?.row === row), false);
+  drawAround();
 }
 
 async function askForGrowth() {
@@ -163,10 +176,16 @@ async function askForGrowth() {
 
 // --- one chosen item, lit in all views ---
 
+function drawAround() {
+  if (state.side === "around") around.draw(answer, chosen.row >= 0 ? chosen.row : answer?.rows.length ? 0 : -1, state.as_of);
+}
+
 function choose(row, line, isFixed) {
   chosen = { row, line, key: answer?.rows[row]?.key ?? "" };
   light(row, line);
   ledger.light(row, isFixed);
+  // Pointing at lines only lights them; the drawing follows what is chosen.
+  if (isFixed || !answer) drawAround();
   if (isFixed && line < 0) reading.scrollToRow(row);
   if (isFixed && line >= 0) {
     state = { ...state, line: String(line + 1) };
@@ -186,7 +205,8 @@ function chosenSpan() {
 }
 
 function drawChosen() {
-  drawCard(answer, chosen.row, chosen.line >= 0 || chosen.row >= 0 ? chosenSpan() : null, { open: openChosen, why: explainChosen, start: startFromChosen });
+  drawCard(answer, chosen.row, chosen.line >= 0 || chosen.row >= 0 ? chosenSpan() : null, 
+    { open: openChosen, why: explainChosen, start: startFromChosen, mark });
 }
 
 function openChosen() {
@@ -217,6 +237,20 @@ function applyWay(way) {
   for (const [name, value] of Object.entries(way.add ?? {})) changes[name] = [...(name === "tenants" && !state.tenants.length ? answer.tenants : state[name]), value];
   byId("why-answer").hidden = true;
   change(changes);
+}
+
+// --- marks ---
+
+const questionOf = () => state.topic.filter(Boolean).join(" ");
+
+function mark(needed) {
+  const line = reading.lines[chosen.line];
+  if (!line || !answer || !reading.spans[chosen.line]?.key) {
+    announce("Choose a line with a source first.");
+    return;
+  }
+  announce(toggleMark(questionOf(), reading.textOf(chosen.line), needed));
+  reading.showMarks(marksOf(questionOf()));
 }
 
 // --- the question ---
@@ -253,6 +287,7 @@ byId("rendered").addEventListener("click", () => changeShown({ view: "" }));
 byId("copy").addEventListener("click", () => reading.copy());
 byId("download").addEventListener("click", () => reading.download());
 for (const button of document.querySelectorAll("[data-pane-to]")) button.addEventListener("click", () => changeShown({ pane: button.dataset.paneTo }));
+for (const button of document.querySelectorAll("[data-side-to]")) button.addEventListener("click", () => changeShown({ side: button.dataset.sideTo === "ledger" ? "" : button.dataset.sideTo }));
 for (const button of document.querySelectorAll("[data-show]")) button.addEventListener("click", () => changeShown({ show: button.dataset.show === "all" ? "" : button.dataset.show }));
 addEventListener("popstate", () => {
   state = readState();
@@ -271,6 +306,10 @@ handleKeys({
   copy: () => reading.copy(),
   download: () => reading.download(),
   raw: () => changeShown({ view: state.view === "raw" ? "" : "raw" }),
+  mark,
+  ledger: () => changeShown({ side: "" }),
+  around: () => changeShown({ side: state.side === "around" ? "" : "around", pane: "why" }),
+  compare: () => document.querySelector("[data-view-to=compare]").click(),
   pane: (pane) => changeShown({ pane: pane === "page" ? "" : pane }),
 });
 

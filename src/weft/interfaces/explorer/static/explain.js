@@ -30,7 +30,9 @@ export function drawCard(answer, row, span, actions) {
     make("div", { class: "actions" },
       make("button", { type: "button", title: "Enter", onclick: actions.open }, "Open source"),
       make("button", { type: "button", title: "w", onclick: actions.why }, "What would change it"),
-      make("button", { type: "button", title: "s", onclick: actions.start }, "Start from it")));
+      make("button", { type: "button", title: "s", onclick: actions.start }, "Start from it"),
+      span?.key ? make("button", { type: "button", title: "The chosen line is needed (y)", onclick: () => actions.mark(true) }, "✓ Needed") : null,
+      span?.key ? make("button", { type: "button", title: "The chosen line is noise (u)", onclick: () => actions.mark(false) }, "✗ Noise") : null));
 }
 
 export async function explainName(query, name, apply) {

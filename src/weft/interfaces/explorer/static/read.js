@@ -77,6 +77,22 @@ export class Reading {
     });
   }
 
+  textOf(number) {
+    return this.answer.text.split("\n")[number].trim();
+  }
+
+  // Lines that were marked as needed or noise, by their text.
+  showMarks(marks) {
+    const texts = marks.size ? this.answer.text.split("\n") : [];
+    this.lines.forEach((line, number) => {
+      const needed = marks.size && this.spans[number]?.key ? marks.get(texts[number].trim()) : undefined;
+      line.classList.toggle("needed", needed === true);
+      line.classList.toggle("noise", needed === false);
+      if (needed === undefined) line.removeAttribute("aria-description");
+      else line.setAttribute("aria-description", needed ? "marked as needed" : "marked as noise");
+    });
+  }
+
   scrollToRow(row) {
     const first = this.spans.findIndex((span) => span?.row === row);
     if (first >= 0) this.lines[first]?.scrollIntoView({ block: "nearest" });

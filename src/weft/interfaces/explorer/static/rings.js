@@ -9,8 +9,8 @@ const LABEL_CHARACTERS = 20;
 const LABEL_WIDTH = 130;
 const MOST_LABELS = 34;
 
-// Nodes have a ring and, but for the first, the place of the node that they were reached from.
-export function drawRings(nodes, edges, onChoose) {
+// Lines have colours where the types of edges are given. Nodes have a ring and, but for the first, the place of the node that they were reached from.
+export function drawRings(nodes, edges, onChoose, types = []) {
   const kinds = [...new Set(nodes.map((node) => node.kind))].sort();
   const angles = spread(nodes);
   const at = nodes.map((node, place) => {
@@ -19,7 +19,8 @@ export function drawRings(nodes, edges, onChoose) {
   });
   const lines = edges.map((edge) => {
     const [[x1, y1], [x2, y2]] = [at[edge.source], at[edge.target]];
-    return draw("line", { x1: x1.toFixed(1), y1: y1.toFixed(1), x2: x2.toFixed(1), y2: y2.toFixed(1), class: nodes[edge.source].dropped || nodes[edge.target].dropped ? "faint" : null },
+    return draw("line", { x1: x1.toFixed(1), y1: y1.toFixed(1), x2: x2.toFixed(1), y2: y2.toFixed(1), "--hue": hueOf(types, edge.type),
+      class: lineClass(nodes, edge, types) },
       draw("title", {}, `${nodes[edge.source].title} – ${edge.type} → ${nodes[edge.target].title}`));
   });
   const marks = nodes.map((node, place) => mark(node, place, at[place], angles[place], hueOf(kinds, node.kind), nodes.length, onChoose));
@@ -28,6 +29,13 @@ export function drawRings(nodes, edges, onChoose) {
   const reach = RING[Math.min(RING.length - 1, Math.max(1, ...nodes.map((node) => node.ring)))] + 26;
   const box = [SIZE / 2 - reach - LABEL_WIDTH, SIZE / 2 - reach, 2 * (reach + LABEL_WIDTH), 2 * reach];
   return draw("svg", { class: "rings", viewBox: box.join(" "), role: "group", "aria-label": `${nodes.length} items around ${nodes[0].title}` }, ...rings, ...lines, ...marks);
+}
+
+// Links by which nodes were reached stand out; the many others between them are only hinted at.
+function lineClass(nodes, { source, target }, types) {
+  const isWay = nodes[source].parent === target || nodes[target].parent === source || source === 0 || target === 0;
+  const isFaint = nodes[source].dropped || nodes[target].dropped;
+  return `${types.length ? "typed" : ""}${isWay ? "" : " other"}${isFaint ? " faint" : ""}`;
 }
 
 // Children stand near the node that they were reached from; each has room by the number of its own children.

@@ -1,7 +1,7 @@
 // The state of the view, which is the address and nothing else.
 
 const ASKED = ["topic", "profile", "lens", "max_tokens", "floor", "format", "tenants", "as_of"];
-const SHOWN = ["view", "show", "find", "sort", "pane", "line"];
+const SHOWN = ["view", "show", "find", "sort", "pane", "side", "line"];
 const SEVERAL = new Set(["topic", "tenants"]);
 // Changes within this time are one step of the browser's history: typing a question is one step.
 const ONE_STEP_MS = 1500;
