@@ -125,15 +125,3 @@ def test_a_few_words_between_two_gaps_are_not_printed(tmp_path: Path) -> None:
         pieces = weft.context(QUESTION, max_tokens=200).text.split("[…]")
     assert "nine barrels" in "".join(pieces)
     assert all(len(piece.split()) >= 12 for piece in pieces[1:])
-
-
-def test_words_that_explain_come_before_data_that_repeats_the_same_names(tmp_path: Path) -> None:
-    data = "\n".join(
-        f'    "lamp_{number}": {{"oil": "whale oil", "barrels": [{number}, 9]}},' for number in range(12)
-    )
-    text = f"{long_text(FILLER)}\n\n```json\n{{\n{data}\n}}\n```\n\n{long_text(ANSWER)}"
-    with Weft.open(tmp_path / ".weft") as weft:
-        weft.put([Node("n:minutes", "note", title="Minutes", text=text)])
-        page = weft.context(QUESTION, max_tokens=150).text
-    assert "nine barrels" in page
-    assert '"oil": "whale oil"' not in page

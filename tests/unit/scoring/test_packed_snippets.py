@@ -1,12 +1,13 @@
 """Packed snippets: what is packed is unpacked, and vectors of another embedder are not."""
 
 import numpy as np
+import pytest
 
 from weft.model import Passage
 from weft.ports import PassageRow
 from weft.scoring.bm25 import pack
 from weft.scoring.similarity import quantise
-from weft.scoring.snippets import Snippet, pack_snippets, snippet_cosines, unpack_snippets
+from weft.scoring.snippets import Snippet, SnippetRow, pack_snippets, snippet_cosines, unpack_snippets, weigh_prose
 
 ROW = PassageRow(7, 1, Passage(0, 10, 90, 1, 4), 12, b"\1\0\0\0", b"\1")
 
@@ -53,3 +54,20 @@ def test_a_snippet_without_a_known_word_has_a_vector_of_zeros() -> None:
     packed = pack_snippets([made(10, 40, [3], [1.0, 0.0]), unknown], "static")
     found = unpack_snippets([ROW], {7: packed}, "static")
     assert snippet_cosines(found, np.array([1.0, 0.0], dtype=np.float32)).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The keeper said: "Nine barrels, and not one more." So it was written.',
+        "See [the list of barrels](stores/oil.md) and [[Lamp]] before the winter comes and the oil is gone.",
+        "| lamp | oil |\n| the harbour lamp | nine barrels of whale oil in winter |",
+    ],
+)
+def test_prose_with_quotations_links_and_tables_counts_in_full(text: str) -> None:
+    assert weigh_prose(text, SnippetRow(1, 0, len(text), 0, 0, b"", b"")) > 0.95
+
+
+def test_data_counts_for_less_than_half() -> None:
+    text = '{"lamp": {"oil": "whale", "barrels": [9, 12]}, "keeper": "Maren"},'
+    assert weigh_prose(text, SnippetRow(1, 0, len(text), 0, 0, b"", b"")) < 0.5
