@@ -24,7 +24,7 @@ _ROW: Final = struct.Struct("<IIIHH")
 """Start, end, tokens, length in terms, and number of distinct terms of one snippet."""
 _MAX_SHORT: Final = 65_535
 
-_DATA_MARKS: Final = b'{}[]"<>=;$|'
+_DATA_MARKS: Final = b'{}[]"<>=;$'
 _PROSE_MARKS: Final = 0.08
 """The share of such marks among the characters that prose with quotations and links has too."""
 _DATA_STEP: Final = 4.0
