@@ -156,7 +156,7 @@ def _read_text(number: int, text: str, mentions: Sequence[Mention]) -> tuple[lis
             speakers = [each for each in told if each.before in SPEECH or each.after in SPEECH]
             # Where several speak in one paragraph, it is not known who addresses whom.
             speaker = speakers[0] if len({each.form for each in speakers}) == 1 else None
-            addressed = tuple(each for each in quoted if _is_address(text, each))
+            addressed = tuple(each for each in quoted if is_address(text, each))
             speeches.append(Speech(number, index, quotations[0][0], quotations[-1][1], speaker, addressed))
     return narrated, speeches
 
@@ -192,7 +192,7 @@ def find_quotations(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return found
 
 
-def _is_address(text: str, mention: Mention) -> bool:
+def is_address(text: str, mention: Mention) -> bool:
     """Return whether marks on both sides set a name off, as they do where somebody is spoken to."""
     if mention.is_possessive:
         return False

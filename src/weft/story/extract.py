@@ -70,7 +70,7 @@ def extract_story(
             )
     # Ties refer to entities by index, so the order must be final before they are related.
     entities.sort(key=lambda entity: (-len(entity.mentions), entity.name, entity.note))
-    return Story(tuple(entities), relate(proses, entities))
+    return Story(tuple(entities), relate(proses, entities, spans))
 
 
 def _is_shown_enough(entity_group: Group, tallies: Mapping[Form, Tally]) -> bool:

@@ -5,7 +5,10 @@ from typing import Final
 from msgspec import Struct
 
 KINDS: Final = ("character", "location", "faction", "object", "event")
-TIES: Final = ("spouse", "parent", "sibling", "friend", "enemy", "member", "ruler", "located_in")
+TIES: Final = (
+    "spouse", "betrothed", "parent", "sibling", "relative", "friend", "enemy", "serves", "member", "ruler",
+    "located_in",
+)  # fmt: skip
 """Ties that prose or a note states; all other ties come from names that stand near one another."""
 
 

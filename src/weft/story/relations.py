@@ -5,19 +5,22 @@ fields of notes; all others from how near to each other names stand.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from weft.model import Json
-from weft.story.dialogue import read_speeches
+from weft.story.definitions import SpansByProse
+from weft.story.families import Evidence, settle
 from weft.story.kinds import Tally, infer_gender
+from weft.story.kinship import Vote, is_stated, read_scene, read_votes
 from weft.story.model import Entity, Form, Mention, Passage, Prose, Tie
-from weft.story.vocabulary import FEMALE, KIN, MALE, SPEECH
+from weft.story.vocabulary import SPEECH
 
-_SYMMETRIC: Final = frozenset({"spouse", "sibling", "friend", "enemy"})
+_SYMMETRIC: Final = frozenset({"friend", "enemy"})
 
 _MAX_SENTENCES_APART: Final = 3
 """Two names at most so many sentences apart count as together. Further apart, most pairs are chance."""
@@ -31,6 +34,10 @@ _HALF_WEIGHT_STATED: Final = 1.0
 """The strength at which a tie weighs one half: one statement says as much as four meetings in one sentence."""
 _MAX_TURN_CHARACTERS: Final = 700
 """Two speeches further apart than this, about a page, belong to two conversations."""
+_MAX_QUOTE_CHARACTERS: Final = 240
+"""About one long sentence, as much of a tie's evidence as is kept."""
+_BEYOND_TEXT: Final = 1 << 60
+"""Larger than any offset, so that a bisection finds the last span that begins at or before a place."""
 _SPEECH_REACH: Final = 40
 """Within so many characters of a speaker's name a quotation mark must stand."""
 _TALK_STRENGTH: Final = 0.5
@@ -38,49 +45,7 @@ _TALK_CONFIDENCE: Final = 0.8
 """Two who speak one after the other mostly, but not always, speak with each other."""
 _MAX_CHARACTERS_BETWEEN: Final = 60
 """The words between two names state a relation only if they are so short."""
-_MAX_EVIDENCE: Final = 3
-"""The passages kept for a tie: a page shows one or two of them."""
 _QUOTES: Final = frozenset('"“”«»„')
-
-_KIN_OF: Final = {word: relation for relation, words in KIN.items() for word in words}
-_KIN_WORD: Final = "|".join(sorted(_KIN_OF, key=lambda word: (-len(word), word)))
-_OWN_KIN: Final = re.compile(rf"(?:['’]s?|,? and (?:his|her)) (?:[\w-]+ ){{0,2}}?({_KIN_WORD}),? ?")
-_KIN_TO: Final = re.compile(
-    rf",? (?:(?:was|is|the|a|an|his|her|only|\w+est|\w+er) ){{0,3}}({_KIN_WORD}) (?:of|to) (?:the )?"
-)
-_PRONOUNS_KIN: Final = re.compile(rf"(?:[\w', ]* )(his|her|whose) (?:[\w-]+ ){{0,2}}?({_KIN_WORD}) ")
-"""Words that end with a pronoun's kin: Bruno loved his sister Rosa."""
-_PRONOUN_GENDER: Final = {"his": MALE, "her": FEMALE}
-_KIN_CONFIDENCE: Final = 0.9
-_PRONOUNS_KIN_CONFIDENCE: Final = 0.6
-"""A pronoun may mean somebody other than the name before it."""
-_MY_KIN: Final = re.compile(rf"\bmy (?:[\w-]+ ){{0,2}}?({_KIN_WORD}),? $", re.IGNORECASE)
-"""Words in a speech that end with the speaker's kin: my brother Tom."""
-_MY_KIN_CONFIDENCE: Final = 0.8
-_CLAUSE_BEFORE: Final = 45
-_CLAUSE_AFTER: Final = 25
-"""Characters before and behind two names that are read for a doubt: about a clause."""
-_DOUBT: Final = re.compile(
-    r"\b(?:if|unless|whether|suppos\w+|imagin\w+|fanc(?:y|ied)|would|might|could|should|may|perhaps|not|never|nor"
-    r"|wish\w*|hop(?:e|ed|es|ing)|want\w*|going to|about to|offered|propos\w+|pretend\w*|rumou?r\w*)\b"
-    r"|as though\b|as if\b|n['’]t\b|\?",
-    re.IGNORECASE,
-)
-"""Words of a supposition, a negation or a question, by which nothing is stated."""
-_CLAUSE_END: Final = re.compile(r"[.!;:\n\"“”]")
-_ANOTHERS_KIN: Final = re.compile(
-    rf"\b(?:his|her|their|my|your) (?:[\w-]+ ){{0,2}}?(?:{_KIN_WORD}|[\w-]+-in-law),? $"
-)
-"""Words before a name that make it somebody's kin, so that `and her` behind it means that somebody."""
-_UNMARRIED: Final = frozenset({"miss", "mlle", "mademoiselle", "fräulein", "fraulein", "señorita", "signorina"})
-
-
-class _Statement(Struct, frozen=True):
-    """A relation, whether it leads from the first name to the second, and how sure it is."""
-
-    type: str
-    is_forward: bool
-    confidence: float
 
 
 class _Pattern(Struct, frozen=True):
@@ -99,7 +64,6 @@ _THING: Final = ("location", "faction", "object", "event")
 _PATTERNS: Final = tuple(
     _Pattern(kind, confidence, sources, targets, re.compile(between))
     for kind, confidence, sources, targets, between in (
-        ("spouse", 0.8, _PERSON, _PERSON, r",? (?:had |was |is |has )?(?:married|wedded|wed|marries) (?:to )?"),
         (
             "enemy", 0.6, _PERSON, _PERSON,
             r" (?:had )?(?:hated|hates|despised|betrayed|fought|defeated|murdered|killed) ",
@@ -147,38 +111,24 @@ _NOTE_FIELDS: Final[Mapping[str, tuple[str, bool]]] = {
 """Fields of notes with the relation they state, and whether it leads from the entity they name to the note."""
 
 
-class _Evidence(Struct):
-    """The strength, confidence and passages of one relation so far."""
-
-    strength: float = 0.0
-    confidence: float = 0.0
-    passages: list[tuple[float, Passage]] = field(default_factory=list)
-
-    def add(self, strength: float, confidence: float, passage: Passage) -> None:
-        self.strength += strength
-        self.confidence = max(self.confidence, confidence)
-        self.passages.append((strength, passage))
-
-    def strongest(self) -> tuple[Passage, ...]:
-        """Return the strongest passages, in the order of the book."""
-        ranked = sorted(self.passages, key=lambda each: (-each[0], each[1].prose, each[1].start))[:_MAX_EVIDENCE]
-        return tuple(sorted((passage for _, passage in ranked), key=lambda each: (each.prose, each.start)))
-
-
 EntityMention = tuple[Mention, int]
 """A mention and the index of the entity it means."""
-Pairs = dict[tuple[int, int], _Evidence]
-TypedPairs = dict[tuple[str, int, int], _Evidence]
+Pairs = dict[tuple[int, int], Evidence]
+TypedPairs = dict[tuple[str, int, int], Evidence]
 
 
-def relate(proses: Sequence[Prose], entities: Sequence[Entity]) -> tuple[Tie, ...]:
-    """Return every tie between the entities, by type and by the indexes of the two in the list."""
+def relate(proses: Sequence[Prose], entities: Sequence[Entity], spans: SpansByProse) -> tuple[Tie, ...]:
+    """Return every tie between the entities, by type and by the indexes of the two in the list.
+
+    `spans` gives the sentences of each prose: what shows a tie is quoted by the sentence.
+    """
     by_prose: dict[int, list[EntityMention]] = {}
     for index, entity in enumerate(entities):
         for mention in entity.mentions:
             by_prose.setdefault(mention.prose, []).append((mention, index))
     together: Pairs = {}
     directed: TypedPairs = {}
+    votes: list[Vote] = []
     # Once for each entity and not for each pair: `his` and `her` are checked against it.
     genders = [_infer_gender(entity) for entity in entities]
     for number in sorted(by_prose):
@@ -186,15 +136,30 @@ def relate(proses: Sequence[Prose], entities: Sequence[Entity]) -> tuple[Tie, ..
         text = proses[number].text
         _add_meetings(mentions, together)
         _add_talks(text, [found for found in mentions if entities[found[1]].kind == "character"], directed)
-        _add_statements(text, mentions, entities, genders, directed)
-        _add_own_words(number, text, mentions, entities, directed)
+        _add_statements(text, mentions, entities, directed)
+        people = [found for found in mentions if entities[found[1]].kind == "character"]
+        votes.extend(read_votes(read_scene(number, text, people, genders)))
+    meetings = {pair: evidence.strength for pair, evidence in together.items()}
+    for key, evidence in settle(votes, entities, genders, meetings).items():
+        evidence.passages = [(strength, _widen(each, spans(each.prose))) for strength, each in evidence.passages]
+        directed.setdefault(key, evidence)
     ties = [*_keep_closest(together), *(_make_tie(*key, evidence) for key, evidence in directed.items())]
     return tuple(sorted(ties, key=lambda tie: (tie.type, tie.source, tie.target)))
 
 
-def _make_tie(kind: str, source: int, target: int, evidence: _Evidence) -> Tie:
+def _make_tie(kind: str, source: int, target: int, evidence: Evidence) -> Tie:
     weight = round(evidence.strength / (evidence.strength + _HALF_WEIGHT_STATED), 6)
     return Tie(source, target, kind, weight, round(evidence.confidence, 3), evidence.strongest())
+
+
+def _widen(passage: Passage, spans: Sequence[tuple[int, int]]) -> Passage:
+    """Return the sentences around a passage, or of long ones so much as can be quoted."""
+    first = spans[max(0, bisect_right(spans, (passage.start, _BEYOND_TEXT)) - 1)][0] if spans else passage.start
+    last = spans[max(0, bisect_right(spans, (passage.end - 1, _BEYOND_TEXT)) - 1)][1] if spans else passage.end
+    room = max(0, _MAX_QUOTE_CHARACTERS - (passage.end - passage.start))
+    start = max(min(first, passage.start), passage.start - room // 2)
+    end = min(max(last, passage.end), start + max(_MAX_QUOTE_CHARACTERS, passage.end - start))
+    return Passage(passage.prose, start, end)
 
 
 # --- together --------------------------------------------------------------------------------------------
@@ -214,7 +179,7 @@ def _add_meetings(mentions: Sequence[EntityMention], together: Pairs) -> None:
             met.add(neighbour)
             pair = (min(entity, neighbour), max(entity, neighbour))
             passage = Passage(mention.prose, mention.start, other.end)
-            together.setdefault(pair, _Evidence()).add(1.0 / (1 + apart), 1.0, passage)
+            together.setdefault(pair, Evidence()).add(1.0 / (1 + apart), 1.0, passage)
 
 
 def _keep_closest(together: Pairs) -> Iterator[Tie]:
@@ -244,7 +209,7 @@ def _add_talks(text: str, mentions: Sequence[EntityMention], directed: TypedPair
         if last is not None and last[1] != entity and mention.start - last[0].end <= _MAX_TURN_CHARACTERS:
             first, second = sorted((last[1], entity))
             passage = Passage(mention.prose, last[0].start, mention.end)
-            evidence = directed.setdefault(("speaks_with", first, second), _Evidence())
+            evidence = directed.setdefault(("speaks_with", first, second), Evidence())
             evidence.add(_TALK_STRENGTH, _TALK_CONFIDENCE, passage)
         last = (mention, entity)
 
@@ -272,104 +237,23 @@ def _infer_gender(entity: Entity) -> str:
 
 
 def _add_statements(
-    text: str,
-    mentions: Sequence[EntityMention],
-    entities: Sequence[Entity],
-    genders: Sequence[str],
-    directed: TypedPairs,
+    text: str, mentions: Sequence[EntityMention], entities: Sequence[Entity], directed: TypedPairs
 ) -> None:
     """Count the relations that the words between two neighbouring names state."""
     for (left, first), (right, second) in pairwise(mentions):
         is_near = 0 <= right.start - left.end <= _MAX_CHARACTERS_BETWEEN and left.sentence == right.sentence
-        if first == second or not is_near or not _is_stated(text, left, right):
+        if first == second or not is_near or right.is_possessive or not is_stated(text, left, right):
             continue
         between = text[left.end : right.start].lower().replace("\n", " ")
         kinds = (entities[first].kind, entities[second].kind)
-        for statement in _read_statements(left, between, right, kinds, genders[first]):
-            source, target = (first, second) if statement.is_forward else (second, first)
-            # One edge for both directions, whichever of the two the book names first.
-            if statement.type in _SYMMETRIC:
-                source, target = sorted((first, second))
-            passage = Passage(left.prose, left.start, right.end)
-            evidence = directed.setdefault((statement.type, source, target), _Evidence())
-            evidence.add(1.0, statement.confidence, passage)
-
-
-def _is_stated(text: str, left: Mention, right: Mention) -> bool:
-    """Return whether the words around two names state something: no supposition, question or negation.
-
-    Nor does a possessive: the husband of Ellen's cousin is not Ellen's.
-    """
-    before = _CLAUSE_END.split(text[max(0, left.start - _CLAUSE_BEFORE) : left.start])[-1]
-    after = _CLAUSE_END.split(text[right.end : right.end + _CLAUSE_AFTER])[0]
-    clause = f"{before}{text[left.end : right.start]}{after}"
-    is_couple = left.end - left.start == len(left.title)
-    if right.is_possessive and not is_couple:
-        return False
-    is_anothers = _ANOTHERS_KIN.search(" ".join(before.split()) + " ") and " and h" in text[left.end : right.start]
-    return not is_anothers and (is_couple or _DOUBT.search(clause) is None)
-
-
-def _add_own_words(
-    number: int, text: str, mentions: Sequence[EntityMention], entities: Sequence[Entity], directed: TypedPairs
-) -> None:
-    """Count the kin that speakers name as theirs: "My brother Tom," said Ann."""
-    index_of = {mention.start: index for mention, index in mentions}
-    for speech in read_speeches(number, text, [mention for mention, _ in mentions]):
-        speaker = index_of[speech.speaker.start] if speech.speaker is not None else None
-        if speaker is None or entities[speaker].kind != "character":
-            continue
-        for mention, other in mentions:
-            if not speech.start <= mention.start < speech.end or other == speaker or mention.is_possessive:
-                continue
-            before = (
-                " ".join(text[max(speech.start, mention.start - _CLAUSE_BEFORE) : mention.start].split()) + " "
-            )
-            match = _MY_KIN.search(before)
-            if match is None or entities[other].kind != "character" or _DOUBT.search(before):
-                continue
-            relation = _KIN_OF[match.group(1).lower()]
-            source, target = (speaker, other) if relation == "child" else (other, speaker)
-            relation = "parent" if relation == "child" else relation
-            if relation in _SYMMETRIC:
-                source, target = sorted((source, target))
-            evidence = directed.setdefault((relation, source, target), _Evidence())
-            evidence.add(
-                1.0, _MY_KIN_CONFIDENCE, Passage(number, text.lower().rfind("my", 0, mention.start), mention.end)
-            )
-
-
-def _read_statements(
-    left: Mention, between: str, right: Mention, kinds: tuple[str, str], gender: str
-) -> Iterator[_Statement]:
-    """Yield the relations that the words between two names of these kinds state; `gender` is the first one's."""
-    if kinds == ("character", "character"):
-        yield from _read_kinship(left, between, right, gender)
-    for pattern in _PATTERNS:
-        fits = kinds[0] in pattern.source_kinds and kinds[1] in pattern.target_kinds
-        if fits and pattern.between.fullmatch(between):
-            yield _Statement(pattern.type, True, pattern.confidence)
-            return
-
-
-def _read_kinship(left: Mention, between: str, right: Mention, gender: str) -> Iterator[_Statement]:
-    """Yield the kinship that the words between two characters state."""
-    if left.end - left.start == len(left.title) and right.title not in _UNMARRIED:
-        # The first of `Mr. and Mrs. Bennet` is a bare title, whose name stands with the second.
-        yield _Statement("spouse", True, _KIN_CONFIDENCE)
-    confidence = _KIN_CONFIDENCE
-    if match := _OWN_KIN.fullmatch(between):
-        relation, is_forward = _KIN_OF[match.group(1)], False
-    elif match := _KIN_TO.fullmatch(between):
-        relation, is_forward = _KIN_OF[match.group(1)], True
-    elif (match := _PRONOUNS_KIN.fullmatch(between)) and _PRONOUN_GENDER.get(match.group(1), gender) == gender:
-        relation, is_forward, confidence = _KIN_OF[match.group(2)], False, _PRONOUNS_KIN_CONFIDENCE
-    else:
-        return
-    # There is no tie of this type: a child's is that of the parent, the other way round.
-    if relation == "child":
-        relation, is_forward = "parent", not is_forward
-    yield _Statement(relation, is_forward, confidence)
+        for pattern in _PATTERNS:
+            fits = kinds[0] in pattern.source_kinds and kinds[1] in pattern.target_kinds
+            if fits and pattern.between.fullmatch(between):
+                # One edge for both directions, whichever of the two the book names first.
+                pair = sorted((first, second)) if pattern.type in _SYMMETRIC else (first, second)
+                evidence = directed.setdefault((pattern.type, *pair), Evidence())
+                evidence.add(1.0, pattern.confidence, Passage(left.prose, left.start, right.end))
+                break
 
 
 # --- stated by notes -------------------------------------------------------------------------------------

@@ -71,9 +71,15 @@ FORMS_OF_ADDRESS: Final = _words(_TITLES["forms of address"])
 _GRAMMAR: Final = _read_lists("grammar.txt")
 KIN: Final = {
     relation: _words(_GRAMMAR[relation])
-    for relation in ("spouse", "parent", "child", "sibling", "friend", "enemy")
-}
-KINSFOLK: Final = _words(_GRAMMAR["other relatives"]).union(*KIN.values())
+    for relation in (
+        "spouse", "betrothed", "parent", "child", "sibling", "relative", "friend", "enemy", "servant",
+    )
+}  # fmt: skip
+KIN_GENDER: Final = {word: gender for name, gender in _GENDERS for word in _GRAMMAR[f"{name} kin"].split()}
+"""The gender of whoever is called by a word of kinship."""
+CALLED_KIN: Final = _words(_GRAMMAR["called kin"])
+"""Words by which speakers call their relatives."""
+KINSFOLK: Final = frozenset[str]().union(*(KIN[each] for each in KIN if each not in ("betrothed", "servant")))
 """Words before a name that only persons have: his sister Rosa."""
 
 SPEECH: Final = _words(_GRAMMAR["speech"])

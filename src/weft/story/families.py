@@ -1,0 +1,394 @@
+"""Decide which ties between people hold, by all votes of a book, and conclude the ties that follow from them.
+
+Nobody is another's wife and sister, has two mothers, or is married to several at once: of ties that exclude each
+other the one with most votes stays. Then children of one parent are siblings, a couple's children are both's, and
+a parent's siblings are aunts and uncles; such a tie has the passages of the ties that it follows from.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct, field
+
+from weft.story.kinship import Sign, Vote
+from weft.story.model import Entity, Passage
+from weft.story.vocabulary import FEMALE, GIVEN_NAMES
+
+_KINDRED: Final = ("spouse", "betrothed", "parent", "sibling", "relative")
+_MAX_EVIDENCE: Final = 3
+"""The passages kept for a tie: a page shows one or two of them."""
+_ENOUGH: Final = {
+    "spouse": 1.5, "betrothed": 1.5, "parent": 1.1, "sibling": 1.1, "relative": 1.1, "friend": 0.9, "enemy": 0.9,
+    "serves": 0.9,
+}  # fmt: skip
+"""The votes that make a tie; a statement alone does."""
+_ENOUGH_GUESSES: Final = {"parent": 1.2, "sibling": 1.2, "relative": 2.0, "friend": 2.0}
+"""The votes that are needed where all of them are guesses."""
+_PLAIN: Final = 1.2
+"""Votes from this weight on are said in so many words, and neither names nor titles speak against them."""
+_LEAD: Final = 1.5
+"""A tie must have so many times the votes of any other kind of kinship between the same two."""
+_RIVAL_SHARE: Final = 0.7
+"""A second father with at least this share of the first one's votes leaves both in doubt."""
+_OTHER_SURNAME: Final = 0.4
+_ONE_SURNAME: Final = 1.5
+"""Factors for siblings, parents and children: most of them have one surname, but for married women."""
+_FORMAL_SHARE: Final = 0.5
+_SAME_AGE: Final = 0.4
+"""The factor for parents and children who are both called by a title or both by name."""
+_PARENT_BY_NAME: Final = 0.8
+_SIBLING_BY_NAME: Final = 0.4
+"""Votes for two of one surname: Mrs. Barry and Diana Barry, or Diana and Minnie Barry; never enough alone."""
+_FULL_LIFT: Final = 2.0
+_MAX_LIFT: Final = 2.0
+_NO_LIFT: Final = 0.2
+"""A guess that is so many times as frequent as chance counts in full, and what is below chance hardly at all."""
+_NEW_SURNAME: Final = 1.5
+_SAME_SURNAME: Final = 0.7
+"""Votes for a marriage of Charlotte Lucas, also called Mrs. Collins, to Mr. Collins; and of a Mrs. to the only Mr.
+of her name."""
+_SURE: Final = 1.5
+"""Nothing follows from ties with fewer votes, since a false one would make many."""
+_CONCLUDED: Final = 0.8
+"""How much less sure than both is what follows from two ties."""
+_HALF_CONFIDENCE: Final = 0.25
+"""Votes of this number make a confidence of one half; a statement has 0.9."""
+
+Key = tuple[str, int, int]
+
+
+class Evidence(Struct):
+    """The strength, confidence and passages of one relation so far."""
+
+    strength: float = 0.0
+    confidence: float = 0.0
+    passages: list[tuple[float, Passage]] = field(default_factory=list)
+
+    def add(self, strength: float, confidence: float, passage: Passage) -> None:
+        """Add a passage that shows the relation."""
+        self.strength += strength
+        self.confidence = max(self.confidence, confidence)
+        self.passages.append((strength, passage))
+
+    def strongest(self) -> tuple[Passage, ...]:
+        """Return the strongest passages, in the order of the book."""
+        ranked = sorted(self.passages, key=lambda each: (-each[0], each[1].prose, each[1].start))[:_MAX_EVIDENCE]
+        return tuple(sorted((passage for _, passage in ranked), key=lambda each: (each.prose, each.start)))
+
+
+def settle(
+    votes: Iterable[Vote],
+    entities: Sequence[Entity],
+    genders: Sequence[str],
+    meetings: Mapping[tuple[int, int], float],
+) -> dict[Key, Evidence]:
+    """Return the ties that hold, given how often each two people stand near each other."""
+    surnames = [_surnames(entity) for entity in entities]
+    all_votes = list(votes)
+    formal = [_is_formal(entity) for entity in entities]
+    guesses = [vote for vote in all_votes if vote.sign is Sign.GUESS]
+    lifts = _lift_guesses(guesses, genders, surnames, meetings)
+    tallies: dict[Key, Evidence] = {}
+    shown = set[Key]()
+    for vote in (*all_votes, *_read_names(entities, genders, surnames, formal)):
+        key = (vote.type, vote.source, vote.target)
+        weight = vote.weight * (lifts[key] if vote.sign is Sign.GUESS else 1.0)
+        is_vague = vote.sign is Sign.GUESS or (vote.sign is Sign.WORDS and vote.weight < _PLAIN)
+        if vote.type in ("parent", "sibling") and is_vague:
+            weight *= _name_factor(surnames[vote.source], surnames[vote.target])
+        if vote.sign is Sign.COUPLE and not (formal[vote.source] and formal[vote.target]):
+            weight = _SAME_SURNAME
+        if is_vague:
+            weight *= _age_factor(vote.type, formal[vote.source], formal[vote.target])
+        evidence = tallies.setdefault(key, Evidence())
+        evidence.strength += weight
+        # A name is worth no quotation where any sentence speaks for the tie.
+        evidence.passages.append((0.0 if vote.sign is Sign.NAME else weight, vote.passage))
+        if vote.sign in (Sign.WORDS, Sign.COUPLE):
+            shown.add(key)
+    for evidence in tallies.values():
+        evidence.confidence = round(evidence.strength / (evidence.strength + _HALF_CONFIDENCE), 3)
+    enough = {
+        key: each
+        for key, each in tallies.items()
+        if each.strength >= (_ENOUGH[key[0]] if key in shown else _ENOUGH_GUESSES.get(key[0], _ENOUGH[key[0]]))
+    }
+    kept = _keep_one_kinship(enough, tallies)
+    kept = _keep_one_each(kept, genders)
+    return _conclude(kept, genders)
+
+
+def _lift_guesses(
+    guesses: Sequence[Vote],
+    genders: Sequence[str],
+    surnames: Sequence[frozenset[str]],
+    meetings: Mapping[tuple[int, int], float],
+) -> dict[Key, float]:
+    """Return a factor for each guessed tie: how much more often than chance the two stand beside its word.
+
+    Chance is how often they meet, as a share of all meetings with others of that gender.
+    """
+    met: dict[tuple[int, str], float] = defaultdict(float)
+    for (left, right), count in meetings.items():
+        met[left, genders[right]] += count
+        met[right, genders[left]] += count
+    counts: dict[Key, float] = defaultdict(float)
+    of_word: dict[tuple[str, int, str], float] = defaultdict(float)
+    for vote in guesses:
+        key = (vote.type, vote.source, vote.target)
+        counts[key] += vote.weight * _name_factor(surnames[vote.source], surnames[vote.target])
+        for one, other in ((vote.source, vote.target), (vote.target, vote.source)):
+            of_word[_side(vote.type, one, vote.source), one, genders[other]] += vote.weight
+    lifts = {}
+    for key, count in counts.items():
+        kind, source, target = key
+        pair = meetings.get((min(source, target), max(source, target)), 1.0)
+        ratios = [
+            count
+            / of_word[_side(kind, one, source), one, genders[other]]
+            * max(pair, met[one, genders[other]])
+            / pair
+            for one, other in ((source, target), (target, source))
+        ]
+        lifts[key] = min(_MAX_LIFT, max(ratios) / _FULL_LIFT) if max(ratios) >= 1 else _NO_LIFT
+    _lower_rivals(lifts, counts, genders)
+    return lifts
+
+
+def _lower_rivals(lifts: dict[Key, float], counts: Mapping[Key, float], genders: Sequence[str]) -> None:
+    """Lower the factor of each guess that is not the best one for a relative of whom there is mostly one."""
+    best: dict[tuple[str, int, str], float] = {}
+    for key, lift in lifts.items():
+        for slot in _slots(key, genders):
+            best[slot] = max(best.get(slot, 0.0), lift * counts[key])
+    for key, lift in dict(lifts).items():
+        slots = _slots(key, genders)
+        if slots and not any(lift * counts[key] >= best[slot] for slot in slots):
+            lifts[key] = min(lift, _NO_LIFT)
+
+
+def _slots(key: Key, genders: Sequence[str]) -> list[tuple[str, int, str]]:
+    """Return the places that a tie takes with people who have mostly one such: a mother, a wife, an uncle."""
+    kind, source, target = key
+    if kind == "parent":
+        return [(kind, target, genders[source])]
+    if kind in ("spouse", "relative"):
+        return [(kind, target, genders[source]), (kind, source, genders[target])]
+    return []
+
+
+def _side(kind: str, one: int, source: int) -> str:
+    """Return a relation as one of the two sees it: parents and children are two relations."""
+    return f"{kind}-of" if kind == "parent" and one == source else kind
+
+
+def _read_names(
+    entities: Sequence[Entity], genders: Sequence[str], surnames: Sequence[frozenset[str]], formal: Sequence[bool]
+) -> Iterator[Vote]:
+    """Yield what names say of marriages and families."""
+    bearers: dict[str, list[int]] = {}
+    for index, entity in enumerate(entities):
+        if entity.kind == "character":
+            for surname in surnames[index]:
+                bearers.setdefault(surname, []).append(index)
+    for people in bearers.values():
+        yield from _read_family(people, entities, formal)
+    for index, entity in enumerate(entities):
+        if entity.kind == "character" and genders[index] == FEMALE:
+            yield from _read_marriages(index, entity, genders, bearers)
+
+
+def _read_family(people: Sequence[int], entities: Sequence[Entity], formal: Sequence[bool]) -> Iterator[Vote]:
+    """Yield a vote for each two of one surname: parent and child if one has a title, siblings if neither."""
+    for first in people:
+        for second in people:
+            mention = entities[second].mentions[0]
+            passage = Passage(mention.prose, mention.start, mention.end)
+            if formal[first] and not formal[second]:
+                yield Vote("parent", first, second, _PARENT_BY_NAME, passage, Sign.NAME)
+            elif first < second and not formal[first] and not formal[second]:
+                yield Vote("sibling", first, second, _SIBLING_BY_NAME, passage, Sign.NAME)
+
+
+def _read_marriages(
+    woman: int, entity: Entity, genders: Sequence[str], bearers: Mapping[str, Sequence[int]]
+) -> Iterator[Vote]:
+    """Yield a vote for the only man of a surname and whoever is called Mrs. by it, more if she has another too."""
+    forms = {mention.form: mention for mention in reversed(entity.mentions)}
+    own = {names[-1].lower() for title, names in forms if title != "mrs" and len(names) > 1}
+    for (title, names), mention in forms.items():
+        surname = names[-1].lower() if names else ""
+        men = [each for each in bearers.get(surname, ()) if genders[each] != FEMALE] if title == "mrs" else []
+        if len(men) == 1:
+            weight = _NEW_SURNAME if own and surname not in own else _SAME_SURNAME
+            passage = Passage(mention.prose, mention.start, mention.end)
+            yield Vote("spouse", min(woman, men[0]), max(woman, men[0]), weight, passage, Sign.NAME)
+
+
+def _surnames(entity: Entity) -> frozenset[str]:
+    """Return the surnames by which a person is called: the last of several names, or that behind a plain title."""
+    return frozenset(
+        names[-1].lower()
+        for title, names in {mention.form for mention in entity.mentions}
+        if len(names) > 1 or (title in ("mr", "mrs", "miss") and names and names[-1].lower() not in GIVEN_NAMES)
+    )
+
+
+def _is_formal(entity: Entity) -> bool:
+    """Return whether a book mostly calls a person by a title, as it does parents rather than children."""
+    titled = sum(bool(mention.title) for mention in entity.mentions)
+    return titled > _FORMAL_SHARE * len(entity.mentions)
+
+
+def _age_factor(kind: str, source: bool, target: bool) -> float:
+    """Return a factor for a parent and child by whether they are spoken of as such: the parent by a title."""
+    return _SAME_AGE if kind == "parent" and not (source and not target) else 1.0
+
+
+def _name_factor(left: frozenset[str], right: frozenset[str]) -> float:
+    if not left or not right:
+        return 1.0
+    return _ONE_SURNAME if left & right else _OTHER_SURNAME
+
+
+def _keep_one_kinship(enough: Mapping[Key, Evidence], tallies: Mapping[Key, Evidence]) -> dict[Key, Evidence]:
+    """Keep of the kinships of two people the one that leads; friends and servants are beside it."""
+    rivals: dict[tuple[int, int], list[tuple[float, Key]]] = {}
+    for key, evidence in tallies.items():
+        if key[0] in _KINDRED:
+            rivals.setdefault((min(key[1:]), max(key[1:])), []).append((evidence.strength, key))
+    kept = {}
+    for key, evidence in enough.items():
+        others = [
+            strength
+            for strength, other in rivals.get((min(key[1:]), max(key[1:])), ())
+            if other != key and {other[0], key[0]} != {"spouse", "betrothed"}
+        ]
+        if key[0] not in _KINDRED or evidence.strength >= _LEAD * max(others, default=0.0):
+            kept[key] = evidence
+    return kept
+
+
+def _keep_one_each(ties: Mapping[Key, Evidence], genders: Sequence[str]) -> dict[Key, Evidence]:
+    """Keep one mother, one father and one spouse of each, where the votes for one are clearly more."""
+    best: dict[tuple[str, int, str], list[float]] = {}
+    for (kind, source, target), evidence in ties.items():
+        if kind == "parent":
+            best.setdefault((kind, target, genders[source]), []).append(evidence.strength)
+        elif kind == "spouse":
+            for one in (source, target):
+                best.setdefault((kind, one, ""), []).append(evidence.strength)
+    kept = {}
+    for key, evidence in ties.items():
+        kind, source, target = key
+        slots = {
+            "parent": [(kind, target, genders[source])], "spouse": [(kind, source, ""), (kind, target, "")],
+        }.get(kind, [])  # fmt: skip
+        if all(_leads(evidence.strength, best[slot]) for slot in slots):
+            kept[key] = evidence
+    return kept
+
+
+def _leads(strength: float, all_strengths: Sequence[float]) -> bool:
+    """Return whether one of several ties that exclude each other has clearly more votes than the others."""
+    others = list(all_strengths)
+    others.remove(strength)
+    return strength * _RIVAL_SHARE >= max(others, default=0.0)
+
+
+# --- what follows ----------------------------------------------------------------------------------------
+
+
+def _conclude(ties: dict[Key, Evidence], genders: Sequence[str]) -> dict[Key, Evidence]:
+    """Add the ties that follow: until nothing new does, then aunts and uncles."""
+    known = dict(ties)
+    # Two rounds: a couple's children are both's and each other's siblings, whichever of these is stated.
+    for rule in (_children_of_siblings, _children_of_couples, _siblings, _children_of_siblings):
+        for key, first, second in sorted(rule(known, genders), key=lambda each: each[0]):
+            _add_concluded(known, key, first, second)
+    for key, first, second in sorted(_aunts_and_uncles(known), key=lambda each: each[0]):
+        _add_concluded(known, key, first, second)
+    return known
+
+
+def _add_concluded(known: dict[Key, Evidence], key: Key, first: Evidence, second: Evidence) -> None:
+    _, source, target = key
+    is_taken = any((other, *pair) in known for other in _KINDRED for pair in ((source, target), (target, source)))
+    if is_taken or source == target or min(first.strength, second.strength) < _SURE:
+        return
+    strength = min(first.strength, second.strength) * _CONCLUDED
+    passages = [(strength, evidence.strongest()[0]) for evidence in (first, second)]
+    confidence = round(first.confidence * second.confidence * _CONCLUDED, 3)
+    known[key] = Evidence(strength, confidence, passages)
+
+
+Concluded = tuple[Key, Evidence, Evidence]
+
+
+def _parents(ties: Mapping[Key, Evidence]) -> dict[int, list[tuple[int, Evidence]]]:
+    """Return the parents of each child."""
+    parents: dict[int, list[tuple[int, Evidence]]] = {}
+    for (kind, source, target), evidence in ties.items():
+        if kind == "parent":
+            parents.setdefault(target, []).append((source, evidence))
+    return parents
+
+
+def _siblings_of(ties: Mapping[Key, Evidence]) -> Iterator[tuple[int, int, Evidence]]:
+    for (kind, source, target), evidence in ties.items():
+        if kind == "sibling":
+            yield source, target, evidence
+            yield target, source, evidence
+
+
+def _children_of_siblings(ties: Mapping[Key, Evidence], genders: Sequence[str]) -> Iterator[Concluded]:
+    """Yield the parents of one as those of a sibling who has no such parent."""
+    parents = _parents(ties)
+    for one, other, sibling in _siblings_of(ties):
+        taken = {genders[parent] for parent, _ in parents.get(other, ())}
+        for parent, evidence in parents.get(one, ()):
+            if genders[parent] not in taken:
+                yield ("parent", parent, other), evidence, sibling
+
+
+def _children_of_couples(ties: Mapping[Key, Evidence], genders: Sequence[str]) -> Iterator[Concluded]:
+    """Yield the children of one of a couple as the other's, where they have no such parent."""
+    spouses = [
+        (*pair, evidence)
+        for (kind, source, target), evidence in ties.items()
+        if kind == "spouse"
+        for pair in ((source, target), (target, source))
+    ]
+    # Who marries twice may have children of each marriage.
+    married = Counter(one for one, _, _ in spouses)
+    parents = _parents(ties)
+    for child, known in parents.items():
+        taken = {genders[parent] for parent, _ in known}
+        for parent, evidence in known:
+            for one, other, marriage in spouses:
+                if one == parent and married[one] == 1 and genders[other] not in taken:
+                    yield ("parent", other, child), evidence, marriage
+
+
+def _siblings(ties: Mapping[Key, Evidence], genders: Sequence[str]) -> Iterator[Concluded]:
+    """Yield the children of one parent as siblings."""
+    children: dict[int, list[tuple[int, Evidence]]] = {}
+    for (kind, source, target), evidence in ties.items():
+        if kind == "parent":
+            children.setdefault(source, []).append((target, evidence))
+    for known in children.values():
+        for index, (one, first) in enumerate(known):
+            for other, second in known[index + 1 :]:
+                yield ("sibling", min(one, other), max(one, other)), first, second
+
+
+def _aunts_and_uncles(ties: Mapping[Key, Evidence]) -> Iterator[Concluded]:
+    parents = _parents(ties)
+    siblings: dict[int, list[tuple[int, Evidence]]] = {}
+    for one, other, evidence in _siblings_of(ties):
+        siblings.setdefault(one, []).append((other, evidence))
+    for child, known in parents.items():
+        for parent, evidence in known:
+            for other, sibling in siblings.get(parent, ()):
+                yield ("relative", min(child, other), max(child, other)), evidence, sibling

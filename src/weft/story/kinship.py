@@ -1,0 +1,410 @@
+"""Read the words of kinship, marriage, service and friendship in prose, as votes for ties between two people.
+
+Some words state a tie by themselves (`Ann, the sister of Bram`). Most only speak for one: `her sister Rosa` leaves
+open who she is, `mamma` in a speech who listens, and `her father` beside two names whether it is either of them.
+All of these are counted as votes, and `families` decides which of them are enough.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Final
+
+from msgspec import Struct
+
+from weft.story.dialogue import split_paragraphs
+from weft.story.model import Mention, Passage
+from weft.story.speakers import Turn, read_turns
+from weft.story.vocabulary import CALLED_KIN, FEMALE, KIN, KIN_GENDER, MALE
+
+_TIE_OF: Final = {word: relation for relation, words in KIN.items() for word in words}
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Return words as alternatives of a pattern, the longest first."""
+    return "|".join(sorted(words, key=lambda word: (-len(word), word)))
+
+
+_WORDS: Final = _any_of(_TIE_OF)
+_KINDRED: Final = _any_of(
+    word for word, relation in _TIE_OF.items() if relation not in ("enemy", "servant", "betrothed")
+)
+_GAP: Final = r"(?:(?!['’])[\w-]+\s+){0,2}?"
+"""Up to two adjectives: her dear little sister."""
+_OWN: Final = re.compile(rf"['’]s?\s+{_GAP}({_WORDS}),?\s+")
+_QUOTED_END: Final = re.compile(r"\s*[,.!?]?[\"”’']")
+_CLOSED: Final = re.compile(r"\s*[,.;:!?)—]|--")
+"""Behind a name that a comma parts from its kin, another mark: Nanny's cousin, Sir Thomas, came."""
+_AND_KIN: Final = re.compile(rf",?\s+(?:and|with)\s+(his|her)\s+{_GAP}({_WORDS}),?\s+")
+_KIN_TO: Final = re.compile(
+    rf",?\s+(?:(?:was|is|the|a|an|his|her|only|\w+est|\w+er)\s+){{0,3}}({_WORDS})\s+(?:of|to)\s+(?:the\s+)?"
+)
+_OF_OWN: Final = re.compile(
+    rf"['’]s?\s+(?:[\w-]+\s+)?({_WORDS})(?=\s*[,.;:!?—)]|--|\s+(?:and|who|was|is|had|in|at|to|from)\b)"
+)
+"""Kin behind a name that another name precedes: Ann, Bram's sister."""
+_BEFORE_OWN: Final = re.compile(r",\s+|\s+(?:was|is)\s+")
+_BEFORE_NAME: Final = re.compile(rf"\b(his|her|my|your|our|whose)\s+{_GAP}({_WORDS}),?\s+$", re.IGNORECASE)
+_BEHIND_NAME: Final = re.compile(rf",\s+(his|her|my|your)\s+{_GAP}({_WORDS})(?=\s*[,.;:!?—)]|--)", re.IGNORECASE)
+_UNNAMED: Final = re.compile(rf"\b(his|her|my|your)\s+(?:[a-z-]+\s+)?({_KINDRED})\b(?!,?\s+[A-Z])")
+_CALLED: Final = re.compile(
+    r"(?:^|[,.;!?—-]\s*|\b(?:dear|dearest|oh|no|yes|my|well),?\s+)"
+    rf"({_any_of(CALLED_KIN)})(?=\s*(?:[,.;!?—]|--|$))",
+    re.IGNORECASE,
+)
+_TWO: Final = re.compile(
+    r"\b(father|mother|uncle|aunt|husband|brother)\s+and\s+(son|daughter|nephew|niece|wife|sister)\b"
+    r"|\b(?:the\s+two|both|the|two)\s+(sisters|brothers|cousins|friends)\b"
+)
+_A_PAIR: Final = 2
+_MARRIED: Final = re.compile(r",?\s+(?:had\s+|was\s+|is\s+|has\s+)?(?:married|wedded|wed|marries)\s+(?:to\s+)?")
+_ENGAGED: Final = re.compile(
+    r",?\s+(?:had\s+been\s+|was\s+|is\s+|being\s+)?(?:now\s+)?(?:engaged|betrothed)\s+to\s+"
+    r"|['’]s?\s+engagement\s+(?:to|with)\s+"
+)
+_PRONOUN_GENDER: Final = {"his": MALE, "her": FEMALE}
+_UNMARRIED: Final = frozenset({"miss", "mlle", "mademoiselle", "fräulein", "fraulein", "señorita", "signorina"})
+_FAMILY_TITLES: Final = frozenset({"aunt", "uncle", "cousin"})
+_OWNED: Final = re.compile(r"(?:\b(?:your|his|her|their)|['’]s)\s+$", re.IGNORECASE)
+"""Words before Aunt Rosa that make her somebody else's than the speaker's aunt."""
+
+_CLAUSE_BEFORE: Final = 45
+_CLAUSE_AFTER: Final = 25
+"""Characters before and behind two names that are read for a doubt: about a clause."""
+_DOUBT: Final = re.compile(
+    r"\b(?:if|unless|whether|suppos\w+|imagin\w+|fanc(?:y|ied)|would|might|could|should|may|perhaps|not|never|nor"
+    r"|wish\w*|hop(?:e|ed|es|ing)|want\w*|going to|about to|offered|propos\w+|pretend\w*|rumou?r\w*|like)\b"
+    r"|as though\b|as if\b|n['’]t\b|\?",
+    re.IGNORECASE,
+)
+"""Words of a supposition, a negation or a question, by which nothing is stated."""
+_CLAUSE_END: Final = re.compile(r"[.!;:\n\"“”]")
+_CLAUSE_BREAK: Final = re.compile(r"[.!?;:—\"“”]|--|,\s+(?:but|and|for|while|when|as|so)\b")
+_ANOTHERS_KIN: Final = re.compile(rf"\b(?:his|her|their|my|your)\s+{_GAP}(?:{_WORDS}|[\w-]+-in-law),?\s*$")
+"""Words before a name that make it somebody's kin, so that `and her` behind it means that somebody."""
+_MAX_BETWEEN: Final = 60
+"""Characters between two names of one statement."""
+_NEAR: Final = 250
+"""Characters within which a name may be the one that an unnamed relative bears: about three lines."""
+_PHRASE_BEFORE: Final = 60
+
+STATED: Final = 2.0
+"""The weight of a statement; all other signs weigh less, by how often each was right in novels."""
+_SUBJECT: Final = 1.1
+_ANTECEDENT: Final = 0.6
+_EITHER: Final = 0.3
+_OWN_WORDS: Final = 1.2
+_OWN_WORDS_BY_TURN: Final = 0.5
+_FRIENDLY: Final = 0.6
+"""The factor for a friend whom somebody claims, often in jest."""
+_YOUR_WORDS: Final = 0.5
+_CALL: Final = 0.5
+_BESIDE: Final = 0.4
+_MAX_GUESS: Final = 0.8
+_PAIR: Final = 0.6
+
+
+class Sign(Enum):
+    """What a vote rests on."""
+
+    WORDS = "words"
+    """Words beside a name, or said to somebody."""
+    GUESS = "guess"
+    """Standing near an unnamed relative, as others may too; counts by how much it exceeds chance."""
+    COUPLE = "couple"
+    """Mr. and Mrs. before one name, which leaves open which Mr. of that name is meant."""
+    NAME = "name"
+    """A surname or title alone."""
+
+
+class Vote(Struct, frozen=True):
+    """A sign for a tie between two people: `source` is the parent of `target`, or serves `target`."""
+
+    type: str
+    source: int
+    target: int
+    weight: float
+    passage: Passage
+    sign: Sign = Sign.WORDS
+
+
+Named = tuple[Mention, int]
+"""A character's name and the index of the entity it means."""
+
+
+class Scene(Struct):
+    """One text with the names of its characters in order, its turns and its paragraphs."""
+
+    number: int
+    text: str
+    named: Sequence[Named]
+    genders: Sequence[str]
+    turns: Sequence[Turn]
+    paragraphs: Sequence[tuple[int, int]]
+    quotations: Sequence[tuple[int, int, int]]
+
+    def turn_at(self, offset: int) -> Turn | None:
+        """Return the turn in whose quotation a place lies."""
+        index = bisect_right(self.quotations, (offset, len(self.text) + 1, 0)) - 1
+        if index < 0 or offset >= self.quotations[index][1]:
+            return None
+        return self.turns[self.quotations[index][2]]
+
+
+def read_scene(number: int, text: str, named: Sequence[Named], genders: Sequence[str]) -> Scene:
+    """Return a text prepared for reading."""
+    turns = read_turns(number, text, named, genders)
+    quotations = sorted((*span, index) for index, turn in enumerate(turns) for span in turn.quotations)
+    return Scene(number, text, named, genders, turns, list(split_paragraphs(text)), quotations)
+
+
+def read_votes(scene: Scene) -> Iterator[Vote]:
+    """Yield every sign of a tie in one text."""
+    yield from _read_pairs(scene)
+    for mention, entity in scene.named:
+        yield from _read_appositions(scene, mention, entity)
+    yield from _read_calls(scene)
+    yield from _read_unnamed(scene)
+    yield from _read_couples(scene)
+
+
+def _vote(
+    scene: Scene, word: str, pair: tuple[int, int], weight: float, span: tuple[int, int], sign: Sign = Sign.WORDS
+) -> Iterator[Vote]:
+    """Yield the vote that the second of a pair is by this word the first one's kin, unless the sex is wrong."""
+    owner, kin = pair
+    wanted, gender = KIN_GENDER.get(word.lower(), ""), scene.genders[kin]
+    if owner == kin or (wanted and gender and wanted != gender):
+        return
+    relation = _TIE_OF[word.lower().replace("auntie", "aunt")]
+    passage = _cover(scene, span, pair)
+    if relation == "child":
+        yield Vote("parent", owner, kin, weight, passage, sign)
+    elif relation == "parent":
+        yield Vote("parent", kin, owner, weight, passage, sign)
+    elif relation == "servant":
+        yield Vote("serves", kin, owner, weight, passage)
+    else:
+        yield Vote(relation, min(pair), max(pair), weight, passage, sign)
+
+
+def _cover(scene: Scene, span: tuple[int, int], pair: tuple[int, int]) -> Passage:
+    """Return the passage from a sign to the nearest names of its two people, if they are near."""
+    start, end = span
+    near = _names_within(scene, start - _NEAR, end + _NEAR)
+    for entity in pair:
+        own = [mention for mention, other in near if other == entity]
+        nearest = min(own, key=lambda mention: max(span[0] - mention.end, mention.start - span[1]), default=None)
+        if nearest is not None:
+            start, end = min(start, nearest.start), max(end, nearest.end)
+    return Passage(scene.number, start, end)
+
+
+# --- stated between two names ----------------------------------------------------------------------------
+
+
+def _read_pairs(scene: Scene) -> Iterator[Vote]:
+    """Yield what the words between two neighbouring names state."""
+    for (left, first), (right, second) in zip(scene.named, scene.named[1:], strict=False):
+        if first == second or not 0 <= right.start - left.end <= _MAX_BETWEEN or left.sentence != right.sentence:
+            continue
+        between = " ".join(scene.text[left.end : right.start].lower().split("\n"))
+        is_couple = left.end - left.start == len(left.title)
+        if is_couple and right.title not in _UNMARRIED:
+            # The first of `Mr. and Mrs. Bennet` is a bare title, whose name stands with the second.
+            passage = Passage(scene.number, left.start, right.end)
+            yield Vote("spouse", min(first, second), max(first, second), STATED, passage, Sign.COUPLE)
+        if is_stated(scene.text, left, right):
+            yield from _read_between(scene, left, first, between, right, second)
+
+
+def _make(kind: str, first: int, second: int, passage: Passage) -> Vote:
+    return Vote(kind, min(first, second), max(first, second), STATED, passage)
+
+
+def _read_between(
+    scene: Scene, left: Mention, first: int, between: str, right: Mention, second: int
+) -> Iterator[Vote]:
+    span = (left.start, right.end)
+    behind = _OF_OWN.match(scene.text, right.end)
+    if behind and _BEFORE_OWN.fullmatch(between):
+        yield from _vote(scene, behind.group(1), (second, first), STATED, (left.start, behind.end()))
+    elif right.is_possessive:
+        # The husband of Ellen's cousin is not Ellen's.
+        return
+    elif (match := _OWN.fullmatch(between)) and ("," not in between or _CLOSED.match(scene.text, right.end)):
+        yield from _vote(scene, match.group(1), (first, second), STATED, span)
+    elif match := _AND_KIN.fullmatch(between):
+        is_anothers = _ANOTHERS_KIN.search(scene.text[max(0, left.start - _PHRASE_BEFORE) : left.start])
+        if scene.genders[first] == _PRONOUN_GENDER[match.group(1)] and not is_anothers:
+            yield from _vote(scene, match.group(2), (first, second), STATED, span)
+    elif match := _KIN_TO.fullmatch(between):
+        yield from _vote(scene, match.group(1), (second, first), STATED, span)
+    elif _MARRIED.fullmatch(between):
+        yield _make("spouse", first, second, Passage(scene.number, *span))
+    elif _ENGAGED.fullmatch(between):
+        yield _make("betrothed", first, second, Passage(scene.number, *span))
+
+
+def is_stated(text: str, left: Mention, right: Mention) -> bool:
+    """Return whether the words around two names state something: no supposition, question or negation."""
+    before = _CLAUSE_END.split(text[max(0, left.start - _CLAUSE_BEFORE) : left.start])[-1]
+    after = _CLAUSE_END.split(text[right.end : right.end + _CLAUSE_AFTER])[0]
+    return _DOUBT.search(f"{before}{text[left.end : right.start]}{after}") is None
+
+
+# --- beside one name -------------------------------------------------------------------------------------
+
+
+def _read_appositions(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote]:
+    """Yield whose kin a name is by the words beside it: her sister Rosa; Rosa, my cousin; Aunt Rosa."""
+    text = scene.text
+    opening = max(0, mention.start - _PHRASE_BEFORE)
+    turn = scene.turn_at(mention.start)
+    is_own = mention.title in _FAMILY_TITLES and not _OWNED.search(text, opening, mention.start)
+    if turn is not None and is_own and turn.speaker is not None:
+        weight = _weigh_speaker(turn)
+        yield from _vote(scene, mention.title, (turn.speaker, kin), weight, (mention.start, mention.end))
+    match = _BEFORE_NAME.search(text, opening, mention.start)
+    if match is not None and match.group(1).lower() == "our" and _TIE_OF[match.group(2).lower()] == "friend":
+        return
+    start, end = (match.start(), mention.end) if match else (mention.start, mention.end)
+    if match is None and not mention.is_possessive:
+        match = _BEHIND_NAME.match(text, mention.end)
+        end = match.end() if match else end
+    if match is None:
+        return
+    if match.end() == mention.start and "," in match.group() and not _is_apposition(text, mention):
+        return
+    owners, weight = _find_owners(scene, start, match.group(1).lower(), kin)
+    if turn is not None and _TIE_OF[match.group(2).lower()] == "friend":
+        weight *= _FRIENDLY
+    for owner in owners:
+        yield from _vote(scene, match.group(2), (owner, kin), weight, (start, end))
+
+
+def _is_apposition(text: str, mention: Mention) -> bool:
+    """Return whether a name behind a comma is the one that the words before it mean.
+
+    In `his son, Emma and the dog` it is the next of a list; in `do not heed my friend, Ann!"` she is spoken to.
+    """
+    return _CLOSED.match(text, mention.end) is not None and not _QUOTED_END.match(text, mention.end)
+
+
+def _find_owners(scene: Scene, offset: int, pronoun: str, kin: int) -> tuple[list[int], float]:
+    """Return who `his`, `her`, `my` or `your` may mean at a place, and how much a vote for each weighs."""
+    turn = scene.turn_at(offset)
+    if pronoun in ("my", "our", "your"):
+        owner = None if turn is None else (turn.listener if pronoun == "your" else turn.speaker)
+        if turn is None or owner is None or owner == kin:
+            return [], 0.0
+        return [owner], _YOUR_WORDS if pronoun == "your" else _weigh_speaker(turn)
+    if pronoun == "whose":
+        before = _names_within(scene, offset - _PHRASE_BEFORE, offset)
+        is_next = bool(before) and not _CLAUSE_BREAK.search(scene.text, before[-1][0].end, offset)
+        return ([before[-1][1]], _SUBJECT) if is_next else ([], 0.0)
+    gender = _PRONOUN_GENDER[pronoun]
+    if turn is not None:
+        quoted = next(start for start, end in turn.quotations if start <= offset < end)
+        return _choose_owners(scene, _names_within(scene, quoted, offset), offset, gender, kin, is_told=False)
+    index = bisect_right(scene.paragraphs, (offset, len(scene.text) + 1)) - 1
+    start = scene.paragraphs[index][0]
+    owners, weight = _choose_owners(scene, _names_within(scene, start, offset), offset, gender, kin)
+    if owners or index == 0:
+        return owners, weight
+    earlier = _names_within(scene, scene.paragraphs[index - 1][0], start)
+    owners, weight = _choose_owners(scene, earlier, offset, gender, kin)
+    return owners, min(weight, _EITHER)
+
+
+def _weigh_speaker(turn: Turn) -> float:
+    """Return what the words of a speaker weigh: much if the narrator names the speaker."""
+    return _OWN_WORDS if turn.confidence == 1.0 else _OWN_WORDS_BY_TURN
+
+
+def _choose_owners(
+    scene: Scene, names: Sequence[Named], offset: int, gender: str, kin: int, *, is_told: bool = True
+) -> tuple[list[int], float]:
+    """Return those of some names that a pronoun may mean: the last of its gender, or two of one sentence."""
+    named = [
+        (mention, entity)
+        for mention, entity in names
+        if scene.genders[entity] == gender
+        and entity != kin
+        and not (is_told and scene.turn_at(mention.start) is not None)
+    ]
+    if not named:
+        return [], 0.0
+    last = named[-1][0]
+    together = list(dict.fromkeys(entity for mention, entity in named if mention.sentence == last.sentence))
+    if len(together) > 1:
+        return [together[0], together[-1]], _EITHER
+    is_alone = len({entity for _, entity in named}) == 1
+    # `Hart bowed; but his friend Lane` may speak of another man's friend, `Hart loved his sister Rosa` hardly.
+    is_subject = not last.is_possessive and _CLAUSE_BREAK.search(scene.text, last.end, offset) is None
+    return together, _SUBJECT if is_alone and is_subject else _ANTECEDENT
+
+
+def _names_within(scene: Scene, start: int, end: int) -> Sequence[Named]:
+    first = bisect_left(scene.named, start, key=lambda each: each[0].start)
+    return scene.named[first : bisect_left(scene.named, end, key=lambda each: each[0].start)]
+
+
+# --- without a name --------------------------------------------------------------------------------------
+
+
+def _read_calls(scene: Scene) -> Iterator[Vote]:
+    """Yield whose kin a listener is by what a speaker calls him or her: Well, papa!"""
+    for turn in scene.turns:
+        if turn.speaker is None or turn.listener is None:
+            continue
+        for left, right in turn.quotations:
+            for match in _CALLED.finditer(scene.text, left, right):
+                pair = (turn.speaker, turn.listener)
+                yield from _vote(scene, match.group(1), pair, _CALL * turn.confidence, match.span())
+
+
+def _read_unnamed(scene: Scene) -> Iterator[Vote]:
+    """Yield the people near an unnamed relative who may be that relative, each for a share of a small vote."""
+    for match in _UNNAMED.finditer(scene.text):
+        # `My friend` is also what one calls a stranger.
+        if _TIE_OF[match.group(2)] == "friend" and scene.turn_at(match.start()) is not None:
+            continue
+        owners, weight = _find_owners(scene, match.start(), match.group(1).lower(), -1)
+        yield from _guess(scene, match.group(2), owners, weight, match.span())
+    for mention, entity in scene.named:
+        if mention.is_possessive and (own := _OF_OWN.match(scene.text, mention.end)):
+            yield from _guess(scene, own.group(1), [entity], 1.0, (mention.start, own.end()))
+
+
+def _guess(scene: Scene, word: str, owners: Sequence[int], weight: float, span: tuple[int, int]) -> Iterator[Vote]:
+    wanted = KIN_GENDER.get(word.lower(), "")
+    near = _names_within(scene, span[0] - _NEAR, span[1] + _NEAR)
+    for owner in owners:
+        people = dict.fromkeys(
+            entity
+            for _, entity in near
+            if entity != owner and (not wanted or scene.genders[entity] in (wanted, ""))
+        )
+        for entity in people:
+            share = _BESIDE * min(weight, _MAX_GUESS) / len(people) / len(owners)
+            yield from _vote(scene, word, (owner, entity), share, span, Sign.GUESS)
+
+
+def _read_couples(scene: Scene) -> Iterator[Vote]:
+    """Yield the only two people of a paragraph who may be meant by two words: aunt and niece, the two sisters."""
+    for match in _TWO.finditer(scene.text):
+        first, second = (match.group(1), match.group(2)) if match.group(1) else (match.group(3), match.group(3))
+        index = bisect_right(scene.paragraphs, (match.start(), len(scene.text) + 1)) - 1
+        named = _names_within(scene, *scene.paragraphs[index])
+        people = sorted({entity for _, entity in named})
+        genders = [KIN_GENDER.get(word.removesuffix("s"), "") for word in (first, second)]
+        if genders[0] == genders[1]:
+            people = [entity for entity in people if not genders[0] or scene.genders[entity] == genders[0]]
+        if len(people) != _A_PAIR:
+            continue
+        for owner, kin in (people, people[::-1]):
+            if scene.genders[kin] == genders[1] and scene.genders[owner] == genders[0]:
+                yield from _vote(scene, second.removesuffix("s"), (owner, kin), _PAIR, match.span())
+                break
