@@ -73,10 +73,11 @@ def test_no_file_is_read_or_written_in_the_encoding_of_the_locale(tmp_path: Path
     script = (
         "import sys, warnings\n"
         "seen = []\n"
-        "warnings.showwarning = lambda message, kind, file, line, *rest: seen.append((kind.__name__, file, line))\n"
+        "warnings.showwarning = lambda message, kind, file, *rest: seen.append((kind.__name__, file))\n"
         "warnings.simplefilter('always', EncodingWarning)\n"
         "from weft.interfaces.cli import run\n"
-        "for words in (['index', '.'], ['context', 'café'], ['status'], ['remember', 'Ask in 東京.'], ['doctor'],\n"
+        "for words in (['index', '.'], ['context', 'café'], ['status'],\n"
+        "              ['remember', 'Ask in 東京.'], ['doctor'],\n"
         "              ['install', '--list'], ['memories'], ['search', 'öffne'], ['profile', 'list']):\n"
         "    run(words)\n"
         "ours = [each for each in seen if each[0] == 'EncodingWarning' and '/weft/' in each[1]]\n"
