@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from index_world import DIMENSIONS, OpenIndex
-from store_worlds import OpenStore
 
 from backends import PAIRS, STORES, Backend
 from weft.ports import Index, Store
+from weft.testing import store, world
+from weft.testing.index_world import OpenIndex
+from weft.testing.store_worlds import OpenStore
+
+__all__ = ["store", "world"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -78,21 +81,8 @@ def open_store(backend: Backend) -> Iterator[OpenStore]:
         return opened[-1]
 
     yield opening
-    for store in opened:
-        store.close()
-
-
-@pytest.fixture
-def store(open_store: OpenStore) -> Store:
-    """A new, empty store."""
-    return open_store()
-
-
-@pytest.fixture
-def world(store: Store) -> Store:
-    """A new, empty store that takes the vectors of the small worlds for searching."""
-    store.remember_embedder("test", DIMENSIONS)
-    return store
+    for each in opened:
+        each.close()
 
 
 @pytest.fixture

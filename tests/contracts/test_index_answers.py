@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pytest
-from index_world import DIMENSIONS, agrees_with_truth, prepared, write
 
 from backends import Backend
 from weft.model import Filter, View
 from weft.ports import Index, Store
+from weft.testing.index_world import DIMENSIONS, agrees_with_truth, prepared, write
 
 QUESTIONS = ("red fox", "owl w3 w4", "grey elk w17 unheard")
 LIMITS = (1, 5, 1000)

@@ -10,7 +10,11 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from index_world import (
+
+from weft.model import Filter
+from weft.store.embedded.index import EmbeddedIndex
+from weft.store.sqlite.store import SqliteStore
+from weft.testing.index_world import (
     DIMENSIONS,
     WORLD,
     agrees_with_truth,
@@ -24,10 +28,6 @@ from index_world import (
     vector,
     write,
 )
-
-from weft.model import Filter
-from weft.store.embedded.index import EmbeddedIndex
-from weft.store.sqlite.store import SqliteStore
 
 HERE = Path(__file__).parent
 ROUNDS = 15

@@ -5,7 +5,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from index_world import (
+
+from weft.errors import StoreReadOnly
+from weft.model import Filter
+from weft.store.embedded import index as index_module
+from weft.testing.index_world import (
     DIMENSIONS,
     WORLD,
     agrees_with_truth,
@@ -17,10 +21,6 @@ from index_world import (
     terms,
     write,
 )
-
-from weft.errors import StoreReadOnly
-from weft.model import Filter
-from weft.store.embedded import index as index_module
 
 # How the server's own engines propose is tried in test_index_conformance; states are those of what is derived.
 pytestmark = pytest.mark.backends("sqlite", "postgres", "postgres-files", "postgres-milvus")

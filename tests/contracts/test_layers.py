@@ -13,14 +13,14 @@ PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 
 # From the ground up. A folder imports itself and what lies below it, never a folder beside or above it.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"model", "errors", "ports", "cache", "deadline"}),
+    frozenset({"model", "errors", "ports", "cache", "deadline", "plugins"}),
     frozenset({"text", "tokens", "embed", "scoring", "profiles"}),
     frozenset({"sources", "links", "story", "store", "render", "history"}),
     frozenset({"pipeline", "indexing"}),
     frozenset({"memory"}),
     frozenset({"api", "reader", "writer", "config", "assemblers"}),
     frozenset({"evaluation", "overview", "corrections"}),
-    frozenset({"interfaces", "client", "facades", "__main__"}),
+    frozenset({"interfaces", "client", "facades", "testing", "__main__"}),
 )
 # The layers whose folders know nothing of each other.
 APART = LAYERS[2:4]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from store_worlds import OpenStore, id_of, passage, prepared, write_nodes
 
 from weft.errors import EmbedderMismatch
 from weft.model import View
 from weft.ports import Changes, Store
+from weft.testing.store_worlds import OpenStore, id_of, passage, prepared, write_nodes
 
 # --- passages, vectors, statistics ---------------------------------------------------------------------
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from store_worlds import degree, id_of, neighbours, passage, prepared, write_edges, write_nodes
 
 from weft.errors import InvalidInput
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Changes, NodeRow, Store
+from weft.testing.store_worlds import degree, id_of, neighbours, passage, prepared, write_edges, write_nodes
 
 MANY = 3000
 KEPT: dict[str, dict[str, Any]] = {

@@ -1,12 +1,12 @@
 """What every store must do with edges and neighbours."""
 
 import pytest
-from store_worlds import degree, id_of, neighbours, prepared, write_edges, write_nodes
 
 from weft.errors import InvalidInput
 from weft.model import Edge, EdgeSet, View
 from weft.ports import Changes, Store
 from weft.store.records import stable_tag
+from weft.testing.store_worlds import degree, id_of, neighbours, prepared, write_edges, write_nodes
 
 # --- edges ---------------------------------------------------------------------------------------------
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from store_worlds import OpenStore, prepared, write_edges, write_nodes
 
 from backends import Backend, child_process
 from weft.errors import StoreBusy
 from weft.model import Alias, Edge, EdgeSet, View
 from weft.ports import Changes, Store
+from weft.testing.store_worlds import OpenStore, prepared, write_edges, write_nodes
 
 ROUNDS = 12
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from store_worlds import OpenStore, passage, prepared, write_edges, write_nodes
 
 from backends import Backend
 from weft.model import Alias, AliasSet, Edge, Filter, View
 from weft.ports import Changes, Snapshot, Store
+from weft.testing.store_worlds import OpenStore, passage, prepared, write_edges, write_nodes
 
 MINE, BOTH = View(("mine",)), View(("mine", "theirs"))
 NAMES = ("s:0", "0", "Title 1", "second", "s:2", "s:gone", "s:new", "Title new", "s:theirs", "3")

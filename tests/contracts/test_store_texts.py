@@ -1,10 +1,10 @@
 """What every store must do with texts of any script and any character, wherever they stand."""
 
 import pytest
-from store_worlds import id_of, neighbours, passage, prepared, write_edges, write_nodes
 
 from weft.model import Alias, AliasSet, Edge, Filter, Passage, View
 from weft.ports import Changes, PreparedPassage, Store
+from weft.testing.store_worlds import id_of, neighbours, passage, prepared, write_edges, write_nodes
 
 TEXTS = {
     "latin": "Straße, façade",

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 import pytest
-from store_worlds import id_of, neighbours, passage, prepared, write_edges, write_nodes
 
 from weft.model import Edge, Filter, View
 from weft.ports import Store
+from weft.testing.store_worlds import id_of, neighbours, passage, prepared, write_edges, write_nodes
 
 # --- tenants -------------------------------------------------------------------------------------------
 

@@ -47,10 +47,22 @@ def open_embedder(
     if kind == "openai":
         return _open_openai(argument, api_key, timeout)
     if kind not in _LOCAL:
-        raise UnknownName("embedder", kind, _FORMS, "Write one of these forms.")
+        return _open_plugin(kind, argument)
     if not argument:
         raise InvalidInput(f"The embedder {kind!r} needs a model. Write {_FORMS[kind]}.")
     return _LOCAL[kind](argument)
+
+
+def _open_plugin(kind: str, argument: str) -> Embedder:
+    """Open an embedder that another package brings."""
+    from weft.plugins import EMBEDDERS, find_plugin, list_plugins
+
+    plugin = find_plugin(EMBEDDERS, kind)
+    if plugin is None:
+        known = (*_FORMS, *(each.name for each in list_plugins(EMBEDDERS)))
+        raise UnknownName("embedder", kind, known, "Write one of these forms.")
+    embedder: Embedder = plugin.load()(argument)
+    return embedder
 
 
 def is_own_model(name: str) -> bool:

@@ -1,19 +1,22 @@
 """Open sources: turn a path or an address into something that lists units and reads them as nodes and edges.
 
 This is the only door to the formats. A new format is one file with a class that has the members of `files.Format`,
-and one line in `FORMATS` below. The order counts: of several formats that take a file, the first one reads it.
+and one line in `FORMATS` below, or a plugin. The order counts: of several formats that take a file, the first one
+reads it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
+from weft import plugins
 from weft.errors import InvalidInput, SourceError, nearest_name
 from weft.model import DEFAULT_TENANT
+from weft.plugins import PluginError, find_plugin, list_plugins
 from weft.ports import Source, Unit
 from weft.sources.chat.conversations import Conversations
 from weft.sources.code import Code
@@ -31,6 +34,7 @@ from weft.sources.notes.boards import Boards
 from weft.sources.notes.markdown_notes import Markdown
 from weft.sources.records import Records
 from weft.sources.tana.export import Tana
+from weft.sources.walk_files import File
 
 if TYPE_CHECKING:
     from weft.sources.tana.live import TanaLive
@@ -79,6 +83,11 @@ def open_sources(
     """
     if address.startswith("tana:"):
         return (_open_tana(address, name, tenant, tana_token),)
+    scheme = _scheme(address)
+    if scheme and (plugin := find_plugin(plugins.SOURCES, scheme)):
+        chosen_name = plugin.name if name is None else _checked_name(name)
+        settings = SourceSettings(chosen_name, _maker(chosen_name), tenant, file_times, cache_folder, reading)
+        return (plugin.load()(address, settings),)
     return (
         open_source(
             address, name=name, tenant=tenant, file_times=file_times, cache_folder=cache_folder, reading=reading
@@ -97,7 +106,8 @@ def open_source(
 ) -> FileSource:
     """Open the files at a path or `file:` address as one source, named after the folder or file by default."""
     root = _existing_path(address)
-    suffixes = frozenset[str]().union(*(factory.suffixes for factory in FORMATS)) - {ANY_SUFFIX, ""}
+    factories = (*_added_formats(), *FORMATS)
+    suffixes = frozenset[str]().union(*(factory.suffixes for factory in factories)) - {ANY_SUFFIX, ""}
     if root.is_file() and root.suffix.lower() not in suffixes and not _has_known_name(root):
         raise SourceError(
             f"{address!r} is no kind of file that can be read. Known: {', '.join(sorted(suffixes))}, and "
@@ -110,12 +120,56 @@ def open_source(
         chosen_name, _maker(chosen_name), tenant, file_times, cache_folder, "" if reading == _AUTO else reading
     )
     # New instances for each source, because formats remember the files that they listed.
-    formats = [(factory.suffixes, factory(settings)) for factory in FORMATS]
+    formats = [(factory.suffixes, factory(settings)) for factory in factories]
     if (root / ".git").exists():
         # The history is last: its commits link to the definitions that the code format has found by then.
         code = next(reader for _, reader in formats if isinstance(reader, Code))
         formats.append((History.suffixes, History(settings, root, code)))
     return FileSource(root, chosen_name, settings.maker, tuple(formats))
+
+
+def _scheme(address: str) -> str:
+    """Return the scheme of an address, or an empty text for a path; one letter is the drive of a Windows path."""
+    scheme = urlsplit(address).scheme
+    return scheme if len(scheme) > 1 else ""
+
+
+def _added_formats() -> Iterator[FormatFactory]:
+    """Iterate over the formats of plugins; they come first, because their users installed them on purpose."""
+    for plugin in list_plugins(plugins.FORMATS):
+        try:
+            yield plugin.load()
+        except PluginError as error:
+            # The other files are read all the same.
+            yield _UnusableFormat(str(error))
+
+
+class _UnusableFormat:
+    """A format that takes no file and tells why, in place of a plugin that cannot be loaded."""
+
+    def __init__(self, reason: str) -> None:
+        self.suffixes: frozenset[str] = frozenset()
+        self.reason = reason
+
+    def __call__(self, settings: SourceSettings) -> "_UnusableFormat":
+        """Serve any source."""
+        return self
+
+    def takes(self, file: File) -> bool:
+        """Take no file."""
+        return False
+
+    def units(self, files: Sequence[File]) -> Iterable[tuple[str, str]]:
+        """List no units."""
+        return ()
+
+    def read(self, unit: str) -> Unit:
+        """Raise SourceError, since there is nothing to read."""
+        raise SourceError(self.reason)
+
+    def count_skipped(self) -> Mapping[str, int]:
+        """Count the plugin as one thing that was not read."""
+        return {self.reason: 1}
 
 
 def _has_known_name(file: Path) -> bool:
@@ -194,9 +248,11 @@ def _checked_name(name: str) -> str:
 def _existing_path(address: str) -> Path:
     """Return the path that a path or `file:` address means, or raise SourceError if there is nothing."""
     parts = urlsplit(address)
-    # A scheme of one letter is the drive of a Windows path.
-    if parts.scheme and len(parts.scheme) > 1 and parts.scheme != "file":
-        raise SourceError(f"{address!r} cannot be opened. A source is the path of a folder or a file, or tana://.")
+    if _scheme(address) not in ("", "file"):
+        added = "".join(f", {plugin.name}://" for plugin in list_plugins(plugins.SOURCES))
+        raise SourceError(
+            f"{address!r} cannot be opened. A source is the path of a folder or a file, or tana://{added}."
+        )
     root = Path(unquote(parts.path)) if parts.scheme == "file" else Path(address).expanduser()
     if "\0" in address or not root.exists():
         close = nearest_name(root.name, _names_beside(root))

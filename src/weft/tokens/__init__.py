@@ -196,9 +196,15 @@ def _counter_for_model_name(name: str) -> tuple[TokenCounter, str | None]:
     if older is not None:
         return older_counter(name, older)
     margin = find_margin(name)
-    # Counted with the usual encoding and a note: a wrong guess at a model must not fail a page.
     if margin is None:
-        return EncodingCounter(DEFAULT_ENCODING), _unknown_note(name)
+        from weft.plugins import TOKENIZERS, find_plugin
+
+        kind, _, argument = name.partition(":")
+        plugin = find_plugin(TOKENIZERS, kind)
+        # Counted with the usual encoding and a note: a wrong guess at a model must not fail a page.
+        return (
+            (plugin.load()(argument), None) if plugin else (EncodingCounter(DEFAULT_ENCODING), _unknown_note(name))
+        )
     return EstimateCounter(f"estimate:{name}", margin), _estimate_note(name, margin.per_token)
 
 

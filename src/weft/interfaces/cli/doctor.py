@@ -60,6 +60,7 @@ def doctor(
 def _run_checks(store: str | None, spec: str | None, repair: bool) -> Iterator[Check]:
     around = config.read_environment()
     yield _check_versions()
+    yield from _check_plugins()
     yield _check_tokenizer()
     model = _open_embedder(config.choose_embedder(spec, around), around.api_key)
     if isinstance(model, Check):
@@ -123,6 +124,21 @@ def _check_versions() -> Check:
         except PackageNotFoundError:
             versions.append(f"{library} missing")
     return Check("versions", "ok", ", ".join(versions))
+
+
+def _check_plugins() -> Iterator[Check]:
+    """Yield what other packages add, and those of it that cannot be loaded; nothing where none is installed."""
+    from weft.plugins import GROUPS, PluginError, list_plugins
+
+    installed = [plugin for group in GROUPS for plugin in list_plugins(group)]
+    for plugin in installed:
+        try:
+            plugin.load()
+        except PluginError as error:
+            yield Check("plugins", "problem", str(error))
+    if installed:
+        names = [f"{plugin.name} of {plugin.package} ({plugin.group})" for plugin in installed]
+        yield Check("plugins", "ok", ", ".join(names))
 
 
 def _check_tokenizer() -> Check:

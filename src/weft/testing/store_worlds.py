@@ -1,4 +1,4 @@
-"""Small prepared worlds for the store's conformance suite."""
+"""Prepare small worlds for the conformance suite of stores."""
 
 import hashlib
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ OpenStore = Callable[..., Store]
 
 
 def passage(terms: Iterable[int], ordinal: int = 0, vector: bytes = b"") -> PreparedPassage:
-    """A passage that holds the given term hashes, once each."""
+    """Return a passage that holds the given term hashes, once each."""
     hashes = np.array(sorted(set(terms)), "<u4")
     return PreparedPassage(
         passage=Passage(ordinal, 0, 10, 1, 2, ("Top", "Part")),
@@ -32,7 +32,7 @@ def prepared(
     unit: str = "unit",
     **values: object,
 ) -> PreparedNode:
-    """A node ready to be stored; its content hash covers all that is given."""
+    """Return a node ready to be stored; its content hash covers all that is given."""
     origin = values.pop("origin", Origin(source=source))
     node = Node(key=key, kind=kind, tenant=tenant, origin=origin, **values)  # type: ignore[arg-type]
     digest = hashlib.sha256(repr((node, passages)).encode()).hexdigest()
@@ -53,14 +53,14 @@ def write_edges(store: Store, maker: str, *edges: Edge, scope: tuple[str, ...] |
 
 
 def id_of(store: Store, name: str, *tenants: str) -> int:
-    """The id of the one node with that name."""
+    """Return the id of the one node with that name."""
     with store.snapshot(View(tenants or ("default",))) as snapshot:
         (found,) = snapshot.find([name])[name]
     return found
 
 
 def neighbours(store: Store, name: str, view: View | None = None, fan_out: int = 20) -> list[tuple[str, str, int]]:
-    """(key, edge type, outward) of a node's neighbours as the view sees them, in order."""
+    """Return (key, edge type, outward) of a node's neighbours as the view sees them, in order."""
     with store.snapshot(view or View()) as snapshot:
         found = snapshot.find([name]).get(name, ())
         near = snapshot.adjacency(found, fan_out)
@@ -70,7 +70,7 @@ def neighbours(store: Store, name: str, view: View | None = None, fan_out: int =
 
 
 def degree(store: Store, name: str, view: View | None = None) -> int:
-    """How many edges a node has in the view."""
+    """Return how many edges a node has in the view."""
     with store.snapshot(view or View()) as snapshot:
         found = snapshot.find([name])[name]
         return sum(snapshot.adjacency(found, 1).degree.values())

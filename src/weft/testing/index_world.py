@@ -1,14 +1,18 @@
-"""Small prepared nodes, and the answers that a search over them must give, worked out the slow way."""
+"""Prepare small nodes, and work out the slow way which answers a search over them must give."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xxhash
 
 from weft.model import Filter, Node, Origin, Passage, View
-from weft.ports import Changes, CombinedIndex, Index, PreparedNode, PreparedPassage
+from weft.ports import Changes, CombinedIndex, Index, PreparedNode, PreparedPassage, Snapshot, Store
 from weft.scoring.similarity import cosines, norms, quantise, stack_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 OpenIndex = Callable[..., Index]
 DIMENSIONS = 16
@@ -18,25 +22,26 @@ BOTH = View(("default", "other"))
 
 
 def term(word: str) -> int:
-    """The hash of a word."""
+    """Return the hash of a word."""
     return xxhash.xxh32_intdigest(word.encode())
 
 
 def terms(text: str) -> list[int]:
-    """The hashes of the words of a question."""
+    """Return the hashes of the words of a question."""
     return [term(word) for word in text.split()]
 
 
-def vector(text: str) -> np.ndarray:
-    """A direction that texts with words in common share in part."""
+def vector(text: str) -> "NDArray[np.float32]":
+    """Return a direction that texts with words in common share in part."""
     total = np.zeros(DIMENSIONS, dtype=np.float64)
     for word, count in sorted(Counter(text.split()).items()):
         total += count * np.random.default_rng(term(word)).normal(size=DIMENSIONS)
-    return (total / (np.linalg.norm(total) or 1.0)).astype(np.float32)
+    unit: NDArray[np.float32] = (total / (np.linalg.norm(total) or 1.0)).astype(np.float32)
+    return unit
 
 
 def passage(ordinal: int, text: str, title: str = "", embedded: bool = True) -> PreparedPassage:
-    """A passage with its terms counted and its vector."""
+    """Return a passage with its terms counted and its vector."""
     body, head = Counter(terms(text)), Counter(terms(title))
     hashes = sorted(body | head)
     counts = bytes((min(head[h], 15) << 4) | min(body[h], 15) for h in hashes)
@@ -46,44 +51,49 @@ def passage(ordinal: int, text: str, title: str = "", embedded: bool = True) -> 
 
 
 def prepared(key: str, *texts: str, embedded: bool = True, **fields: object) -> PreparedNode:
-    """A node with one passage for each text."""
-    node = Node(f"s:{key}", **{"kind": "note", "text": "\n".join(texts), "origin": Origin(source="s"), **fields})
+    """Return a node with one passage for each text."""
+    values: dict[str, Any] = {"kind": "note", "text": "\n".join(texts), "origin": Origin(source="s"), **fields}
+    node = Node(f"s:{key}", **values)
     passages = tuple(passage(n, text, node.title, embedded) for n, text in enumerate(texts))
     return PreparedNode(node, repr((node, embedded)), passages, 1, b"")
 
 
-def write(store, *nodes: PreparedNode, removes=()) -> int:
+def write(store: Store, *nodes: PreparedNode, removes: Sequence[tuple[str, str]] = ()) -> int:
     """Write nodes and remove keys in one step."""
     return store.write(Changes(upserts=nodes, removes=tuple(removes)))
 
 
-def lexical_keys(index, snapshot, question: str, filter: Filter = ALL, limit: int = 100) -> list[str]:
-    """Keys of the nodes proposed for a question, sorted, without their source."""
+def lexical_keys(
+    index: Index, snapshot: Snapshot, question: str, filter: Filter = ALL, limit: int = 100
+) -> list[str]:
+    """Return the keys of the nodes proposed for a question, sorted, without their source."""
     return keys(snapshot, index.lexical(snapshot, terms(question), filter, limit).passage_ids)
 
 
-def semantic_keys(index, snapshot, question: str, filter: Filter = ALL, limit: int = 100) -> list[str]:
-    """Keys of the nodes nearest to a question, sorted, without their source."""
+def semantic_keys(
+    index: Index, snapshot: Snapshot, question: str, filter: Filter = ALL, limit: int = 100
+) -> list[str]:
+    """Return the keys of the nodes nearest to a question, sorted, without their source."""
     return keys(snapshot, index.semantic(snapshot, vector(question), filter, limit).passage_ids)
 
 
-def keys(snapshot, passage_ids) -> list[str]:
-    """The keys behind proposed passages; every one of them must exist in the snapshot."""
+def keys(snapshot: Snapshot, passage_ids: "NDArray[np.int64]") -> list[str]:
+    """Return the keys behind proposed passages; every one of them must exist in the snapshot."""
     rows = snapshot.passages([int(i) for i in passage_ids])
     assert [row.id for row in rows] == list(passage_ids)
     nodes = snapshot.nodes(sorted({row.node_id for row in rows}))
     return sorted(row.node.key.removeprefix("s:") for row in nodes.values())
 
 
-def expected_lexical(snapshot, question: str, filter: Filter = ALL) -> set[int]:
-    """Ids of all passages that hold one of the words and pass the filter."""
+def expected_lexical(snapshot: Snapshot, question: str, filter: Filter = ALL) -> set[int]:
+    """Return the ids of all passages that hold one of the words and pass the filter."""
     wanted = set(terms(question))
     rows = snapshot.passages_of_nodes(snapshot.matching_ids(filter).tolist())
     return {row.id for row in rows if wanted & set(np.frombuffer(row.term_hashes, "<u4").tolist())}
 
 
-def expected_semantic(snapshot, question: str, filter: Filter, limit: int) -> list[tuple[int, float]]:
-    """(id, cosine) of the nearest passages that pass the filter, ties with the last included, best first."""
+def expected_semantic(snapshot: Snapshot, question: str, filter: Filter, limit: int) -> list[tuple[int, float]]:
+    """Return (id, cosine) of the nearest passages that pass the filter, with ties at the end, best first."""
     rows = snapshot.passages_of_nodes(snapshot.matching_ids(filter).tolist())
     stored = quantise(snapshot.vectors([row.id for row in rows])) if rows else []
     pairs = [(row.id, data) for row, data in zip(rows, stored, strict=True) if data]
@@ -96,16 +106,26 @@ def expected_semantic(snapshot, question: str, filter: Filter, limit: int) -> li
     return [pair for pair in ranked if pair[1] >= ranked[min(limit, len(ranked)) - 1][1]]
 
 
-def found(index, store, question, *, view=WORLD, filter=ALL, limit=100):
-    """Keys by both searches, which in these small worlds must agree on what holds the words."""
+def found(
+    index: Index, store: Store, question: str, *, view: View = WORLD, filter: Filter = ALL, limit: int = 100
+) -> tuple[list[str], list[str]]:
+    """Return the keys by both searches, which in these small worlds must agree on what holds the words."""
     with store.snapshot(view) as snapshot:
         words = lexical_keys(index, snapshot, question, filter, limit)
         near = semantic_keys(index, snapshot, question, filter, limit)
     return words, near
 
 
-def agrees_with_truth(index, store, question="red fox", *, view=WORLD, filter=ALL, limit=3):
-    """Whether both searches give what the slow way gives."""
+def agrees_with_truth(
+    index: Index,
+    store: Store,
+    question: str = "red fox",
+    *,
+    view: View = WORLD,
+    filter: Filter = ALL,
+    limit: int = 3,
+) -> bool:
+    """Check that both searches give what the slow way gives."""
     with store.snapshot(view) as snapshot:
         words = index.lexical(snapshot, terms(question), filter, 1000)
         assert set(words.passage_ids.tolist()) == expected_lexical(snapshot, question, filter)
@@ -120,8 +140,8 @@ def agrees_with_truth(index, store, question="red fox", *, view=WORLD, filter=AL
     return True
 
 
-def animals(count=12):
-    """Nodes about animals in two colours."""
+def animals(count: int = 12) -> list[PreparedNode]:
+    """Return nodes about animals in two colours."""
     return [
         prepared(f"n{n}", f"{('red', 'grey')[n % 2]} {('fox', 'owl', 'elk')[n % 3]} w{n}") for n in range(count)
     ]
