@@ -4,6 +4,7 @@ Deleting a row leaves its bytes in free pages, in the write-ahead log and in old
 may hold them is written anew, and then every file is read and searched for the words.
 """
 
+import shlex
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +24,16 @@ from weft.history.usage import UsageLog
 from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete
 from weft.memory.audit import forget_undo
-from weft.memory.exchange import note_forgotten, read_forgotten
+from weft.memory.exchange import (
+    ExportKind,
+    Record,
+    merge_records,
+    note_forgotten,
+    read_exports,
+    read_forgotten,
+    read_lines,
+    write_export,
+)
 from weft.memory.experience_nodes import experience_from_node
 from weft.memory.memories import memory_from_node
 from weft.memory.memory_store import find_node
@@ -42,10 +52,13 @@ _MIN_PIECE_CHARACTERS: Final = 12
 """Shorter pieces stand in other texts by chance."""
 _BLOCK_BYTES: Final = 16_777_216
 """Bytes of a file (16 MB) that are in memory at once."""
+_MAX_LISTED_LINES: Final = 20
+"""Lines of a file that a note lists."""
 _MAX_EDGES: Final = 100_000
 """Edges that lead to one node, of which all are looked at."""
 _NOT_LOOKED_AT: Final = (
-    "exports, backups and copies outside this folder; the next `weft export` to a file puts a mark in its place",
+    "exports on other machines and their versions in git, backups, and copies outside this folder; the next "
+    "`weft export` to a file puts a mark in its place",
     "what agents and terminals have already printed, and blocks that the disk itself keeps of deleted files",
 )
 
@@ -107,9 +120,11 @@ def erase(weft: Weft, key: str, *, now: datetime, tenant: str) -> Receipt:
         )
     if not nodes:
         notes.append("It was forgotten before, so its words are not known: files were not searched for them.")
+    exports, left_in = _erase_exports(indexing, full_key, pieces, now, tenant)
     places = (
         _check_store(indexing, refs),
         kept,
+        exports,
         _check_usage(folder, refs),
         _check_mark(indexing, full_key, tenant),
         _check_files(folder, pieces),
@@ -117,7 +132,7 @@ def erase(weft: Weft, key: str, *, now: datetime, tenant: str) -> Receipt:
     found = places[-1].left > 0
     said_by = tuple(_find_same_words(weft, pieces, tenant)) if found else ()
     proven = not notes and not any(place.left for place in places)
-    return Receipt(full_key, tenant, now, removed, places, proven, said_by, tuple(notes))
+    return Receipt(full_key, tenant, now, removed, places, proven, said_by, (*notes, *left_in))
 
 
 # --- what is removed -------------------------------------------------------------------------------------------
@@ -199,6 +214,55 @@ def _erase_contexts(file: Path, refs: Sequence[tuple[str, str]], traces: Sequenc
         )
     done = f"removed {len(hit)} contexts, {received} entries and {claimed} claims of sessions"
     return Place("kept contexts and sessions", done, len(rows), left)
+
+
+def _erase_exports(
+    indexing: IndexingContext, key: str, pieces: Sequence[bytes], now: datetime, tenant: str
+) -> tuple[Place, list[str]]:
+    """Put a mark in the place of the record in the exports of memories that were written on this machine.
+
+    Return with it a note on every file that still holds it, with the lines and the command that removes them.
+    """
+    files = read_exports(indexing, tenant)
+    traces = [key.encode(), *pieces]
+    changed, notes = 0, []
+    for file, kind in files.items():
+        if not _holds(file, traces):
+            continue
+        if kind is ExportKind.MEMORIES and _mark_in_export(file, key, now):
+            changed += 1
+            # The mark has the key, which is no trace.
+            traces_left = pieces
+        else:
+            traces_left = traces
+        lines = [
+            n for n, line in enumerate(file.read_bytes().splitlines(), 1) if any(t in line for t in traces_left)
+        ]
+        if lines:
+            notes.append(_describe_left(file, kind, lines, tenant))
+    done = f"put a mark in its place in {changed} of them" if files else "none were written on this machine"
+    return Place("exports", done, len(files), len(notes)), notes
+
+
+def _mark_in_export(file: Path, key: str, now: datetime) -> bool:
+    """Replace the record in an export by the mark of a forgotten one; return False if the file does not let us."""
+    try:
+        records = read_lines(file.read_text(encoding="utf-8"))
+        write_export(file, merge_records(records, [Record(key, now, forgotten=True)]).values())
+    except (InvalidInput, OSError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _describe_left(file: Path, kind: ExportKind, lines: Sequence[int], tenant: str) -> str:
+    numbers = ", ".join(map(str, lines[:_MAX_LISTED_LINES])) + (" …" if len(lines) > _MAX_LISTED_LINES else "")
+    command = (
+        f"rm {shlex.quote(str(file))} && weft tenants export {shlex.quote(tenant)} {shlex.quote(str(file))}"
+        if kind is ExportKind.TENANT
+        # The end of an export of a tenant counts its lines, so single ones cannot go.
+        else f"sed -i '{';'.join(f'{line}d' for line in lines)}' {shlex.quote(str(file))}"
+    )
+    return f"{file} still holds it, on line {numbers}. Run: {command}"
 
 
 def _write_anew(file: Path) -> str:

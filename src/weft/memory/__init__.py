@@ -19,7 +19,6 @@ from weft.memory.experiences import (
     new_experience,
     withdraw_outcome,
 )
-from weft.memory.judge import Judgement, Verdict, judge
 from weft.memory.memories import (
     Earlier,
     Memory,
@@ -44,6 +43,7 @@ from weft.memory.vocabulary import (
     VALUE,
     check_word,
 )
+from weft.text.judge import Judgement, Verdict, judge
 
 __all__ = [
     "AXES",

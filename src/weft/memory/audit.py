@@ -19,12 +19,12 @@ from weft.errors import InvalidInput
 from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete, put
 from weft.memory.exchange import drop_marks, note_forgotten
-from weft.memory.judge import Verdict, judge
 from weft.memory.memories import Memory, change_memory, memory_node
 from weft.memory.memory_store import find_stale, list_memories, with_names
 from weft.model import DEFAULT_TENANT, View
 from weft.text import analyze
 from weft.text.addresses import read_address
+from weft.text.judge import Verdict, judge
 from weft.text.statements import read_statement
 
 UNDO_FILE: Final = "audit-undo.json"

@@ -7,6 +7,8 @@ With git's union merge, which keeps both versions of a line, no merge leaves a c
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -26,6 +28,8 @@ from weft.text.redact import redact_node
 
 _FORGOTTEN_SOURCE: Final = ":forgotten"
 """The source under whose units the keys of forgotten records are kept: no real source has this name."""
+_EXPORTS_SOURCE: Final = ":exports"
+"""The source under whose units the files are kept that exports were written to."""
 _BAD_LINE: Final = (
     "Line {number} of the export is no record ({why}). Nothing was imported: mend or remove the line."
 )
@@ -41,6 +45,13 @@ class Record(Struct, frozen=True, omit_defaults=True):
     forgotten: bool = False
     memory: Memory | None = None
     experience: Experience | None = None
+
+
+class ExportKind(StrEnum):
+    """The command that wrote a file: memories and experiences alone, or everything of a tenant."""
+
+    MEMORIES = "memories"
+    TENANT = "tenant"
 
 
 class ImportResult(Struct, frozen=True):
@@ -124,6 +135,25 @@ def note_forgotten(indexing: IndexingContext, keys: Sequence[str], now: datetime
 def drop_marks(indexing: IndexingContext, keys: Sequence[str], tenant: str) -> None:
     """Forget that these were forgotten, because they are back."""
     indexing.store.write(Changes(units=tuple((tenant, _FORGOTTEN_SOURCE, key, "") for key in keys)))
+
+
+def note_export(indexing: IndexingContext, file: Path, kind: ExportKind, tenant: str) -> None:
+    """Keep the name of a file that an export was written to: what is forgotten for good must go from there too."""
+    indexing.store.write(Changes(units=((tenant, _EXPORTS_SOURCE, str(file.resolve()), kind.value),)))
+
+
+def read_exports(indexing: IndexingContext, tenant: str) -> dict[Path, ExportKind]:
+    """Return the files that exports of a tenant were written to on this machine and that are still there."""
+    noted = indexing.store.units(tenant, _EXPORTS_SOURCE)
+    return {Path(name): ExportKind(kind) for name, kind in sorted(noted.items()) if Path(name).is_file()}
+
+
+def write_export(file: Path, records: Iterable[Record]) -> None:
+    """Write records to a file in one step: whoever reads it meanwhile sees the old or the new one."""
+    target = file.resolve()
+    draft = target.with_name(f"{target.name}.new")
+    draft.write_text(write_lines(records), encoding="utf-8")
+    draft.replace(target)
 
 
 def import_records(

@@ -114,7 +114,12 @@ def reopen_experience(indexing: IndexingContext, name: str, *, tenant: str = DEF
         experience = withdraw_outcome(find_experience(indexing, name, tenant=tenant))
         # An open experience has one node; its other axes would go on teaching the outcome.
         delete(indexing, [(tenant, f"{experience.key}/{axis}") for axis in AXES if axis != "full"])
-        return _store_experience(indexing, experience)
+        opened = _store_experience(indexing, experience)
+        # Loaded here: hooks list experiences, and need no values.
+        from weft.memory.value_store import leave_out_of_values
+
+        leave_out_of_values(indexing, opened.id, tenant=tenant)
+        return opened
 
 
 def find_experience(indexing: IndexingContext, name: str, *, tenant: str = DEFAULT_TENANT) -> Experience:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from weft.errors import InvalidInput
 from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete, put
-from weft.memory.judge import Verdict, judge
 from weft.memory.memories import Memory, change_memory, memory_from_node, memory_node, merge_memories, new_memory
 from weft.memory.vocabulary import CATEGORIES, MEMORY, check_word
 from weft.model import DEFAULT_TENANT, Edge, Filter, Node, View
@@ -19,6 +18,7 @@ from weft.pipeline.retrieve import search
 from weft.pipeline.standing import find_existing
 from weft.ports import Snapshot
 from weft.profiles.types import Fusion, Probe
+from weft.text.judge import Verdict, judge
 from weft.text.named_things import find_named_things
 from weft.text.redact import Redacted, redact
 

@@ -8,7 +8,7 @@ from weft.indexing.write import delete, put
 from weft.memory.experience_nodes import experience_from_node
 from weft.memory.experiences import Experience
 from weft.memory.memory_store import newest_nodes
-from weft.memory.values import Value, find_values, value_from_node, value_node
+from weft.memory.values import Value, find_values, shrink_value, value_from_node, value_node
 from weft.memory.vocabulary import AXES, EXPERIENCE, VALUE, check_word
 from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Filter, View
 from weft.ports import Changes, Snapshot
@@ -31,6 +31,8 @@ _MIN_CHANGES: Final = 5
 """Experiences that must be resolved before values are found anew: fewer hardly make or move a cluster."""
 _MIN_CHANGED_SHARE: Final = 0.1
 """The share of all experiences that must be, so that many experiences are not clustered for every few new ones."""
+_MAX_EDGES: Final = 1_000_000
+"""Edges of all values that are read, each to one experience."""
 _ALL: Final = 1_000_000
 """A limit that lists all values: every one of them stands for several experiences."""
 
@@ -58,6 +60,49 @@ def refresh_values(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -
         indexing.store.write(Changes(edges=(EdgeSet(_MAKER, tenant, edges),), units=state))
         indexing.index.catch_up(indexing.store)
     return found
+
+
+def leave_out_of_values(indexing: IndexingContext, experience_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
+    """Take an experience whose outcome no longer holds out of the values that emerged from it.
+
+    What is left of a value is told in the words of its new middle; too few members are no value. Nothing is
+    clustered anew, so it takes no time and no extra.
+    """
+    with indexing.store.writing(), indexing.store.snapshot(View((tenant,))) as snapshot:
+        members = _read_members(snapshot)
+        hit = [value for value, ids in members if experience_id in ids]
+        if not hit:
+            return
+        left = [_shrink(snapshot, value, ids - {experience_id}) for value, ids in members if experience_id in ids]
+        kept = [value for value in left if value is not None]
+        delete(indexing, [(tenant, value.key) for value in hit if value.key not in {each.key for each in kept}])
+        put(indexing, [value_node(value) for value in kept])
+        edges = tuple(edge for value in kept for edge in _member_edges(value))
+        scope = tuple(sorted({value.key for value in (*hit, *kept)}))
+        indexing.store.write(Changes(edges=(EdgeSet(_MAKER, tenant, edges, scope),)))
+        indexing.index.catch_up(indexing.store)
+
+
+def _read_members(snapshot: Snapshot) -> list[tuple[Value, set[str]]]:
+    """Return all values with the ids of the experiences that each emerges from."""
+    nodes = newest_nodes(snapshot, Filter(kinds=(VALUE,)), _ALL)
+    drawn = snapshot.edges(sorted(node.id for node in nodes if node.id), _MAX_EDGES) if nodes else ()
+    members: dict[int, set[str]] = {}
+    for source, _, edge in drawn:
+        if edge.type == EMERGES_FROM:
+            members.setdefault(source, set()).add(edge.target.removeprefix(f"{EXPERIENCE}:"))
+    return [(value_from_node(node), members.get(node.id or 0, set())) for node in nodes]
+
+
+def _shrink(snapshot: Snapshot, value: Value, members: set[str]) -> Value | None:
+    """Return a value of these of its experiences alone, or None if they are too few."""
+    experiences = _read_resolved(snapshot, members)
+    ids = snapshot.matching_ids(Filter(kinds=(EXPERIENCE,), where=(("axis", value.axis),))).tolist()
+    owners = {id: str(row.node.fields.get("experience_id", "")) for id, row in snapshot.nodes(ids).items()}
+    usable = sorted((id for id, owner in owners.items() if owner in experiences), key=lambda id: owners[id])
+    if not usable:
+        return None
+    return shrink_value(value, [experiences[owners[id]] for id in usable], _mean_vectors(snapshot, usable))
 
 
 def values_are_due(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -> bool:

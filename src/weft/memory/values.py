@@ -121,6 +121,13 @@ def _add_near_identical(labels: list[int], directions: "Floats") -> list[int]:
     return labels
 
 
+def shrink_value(value: Value, members: Sequence[Experience], vectors: "Floats") -> Value | None:
+    """Return a value of these members alone, the rest of its own; None if they are too few to make one."""
+    if len(members) < _MIN_CLUSTER_SIZE:
+        return None
+    return replace(_make_value(value.axis, members, vectors), cluster_id=value.cluster_id)
+
+
 def _make_value(axis: str, members: Sequence[Experience], points: "Floats") -> Value:
     """Return the value of one cluster; experiences that can be relied on pull its centre nearer."""
     import numpy as np

@@ -22,7 +22,7 @@ from weft.model import Candidate, Filter, Node, NodeRef
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import Gathered, measure_nodes, search
-from weft.pipeline.shapes import MARK
+from weft.pipeline.shapes import CODE_KINDS, MARK
 from weft.ports import Snapshot
 from weft.profiles.types import Fusion, Probe, Standing
 from weft.scoring.bm25 import term_hash
@@ -76,6 +76,7 @@ _STANDING: Final[LruCache[tuple[object, ...], list[int]]] = LruCache(32)
 _NOTHING_REPLACED: Final[Mapping[NodeRef, str]] = {}
 _LEARNED: Final = frozenset({"memory", "rule", "decision", "experience", "message"})
 """The kinds of nodes that say what somebody held to be true at a time."""
+_CAMEL_CASE: Final = re.compile(r"[A-Za-z][a-z0-9]*(?:[A-Z]+[a-z0-9]*)+")
 _CONTRADICTS: Final = "contradicts"
 _MAX_QUOTED_CHARACTERS: Final = 120
 """Characters of a contradicting memory that a mark quotes: enough to see which of the two is meant."""
@@ -293,18 +294,29 @@ def _find_disputes(learned: dict[int, Node], snapshot: Snapshot) -> dict[int, li
     """Return the nodes that contradict each of the learned ones, by id."""
     memories = sorted(id for id, node in learned.items() if node.kind == "memory")
     pairs = [
-        (source, target)
+        (source, target, bool(edge.evidence))
         for source, target, edge in (snapshot.edges(memories, _MAX_EDGES) if memories else ())
         if edge.type == _CONTRADICTS
     ]
-    missing = sorted({id for pair in pairs for id in pair} - learned.keys())
+    missing = sorted({id for pair in pairs for id in pair[:2]} - learned.keys())
     nodes = {**learned, **{id: row.node for id, row in snapshot.nodes(missing).items()}}
     disputes: dict[int, list[Node]] = {}
-    for source, target in pairs:
+    for source, target, was_judged in pairs:
+        # An edge without evidence was drawn by somebody who knows; others are judged by today's words.
+        if was_judged and source in nodes and target in nodes and not _exclude(nodes[source], nodes[target]):
+            continue
         for own, other in ((source, target), (target, source)):
             if own in learned and other in nodes and nodes[other] not in disputes.get(own, ()):
                 disputes.setdefault(own, []).append(nodes[other])
     return disputes
+
+
+def _exclude(one: Node, other: Node) -> bool:
+    """Return whether two memories still cannot both be true; a text may have changed since they were compared."""
+    # Loaded here: few pages have memories that contradict each other.
+    from weft.text.judge import Verdict, judge
+
+    return judge(one.text, other.text).verdict in (Verdict.CONTRADICTS, Verdict.SUPERSEDES)
 
 
 def _find_gone(learned: Iterable[Node], snapshot: Snapshot) -> frozenset[str]:
@@ -317,8 +329,12 @@ def find_existing(names: Collection[str], snapshot: Snapshot) -> frozenset[str]:
     """Return those of the names that the store holds: files, symbols, declared commands and versions."""
     # Only commands and versions have a blank.
     things = sorted(name for name in names if " " not in name)
-    found = snapshot.find(things) if things else {}
-    existing = {name for name in things if found.get(name)}
+    found = dict(snapshot.find(things)) if things else {}
+    bare = {id for name in things if _CAMEL_CASE.fullmatch(name) for id in found.get(name, ())}
+    # A note called GitHub is no symbol whose end makes a sentence about GitHub untrue.
+    rows = snapshot.nodes(sorted(bare)) if bare else {}
+    symbols = {id for id, row in rows.items() if row.node.kind in CODE_KINDS}
+    existing = {name for name in things if any(id not in bare or id in symbols for id in found.get(name, ()))}
     if len(things) < len(names):
         # Loaded here: few memories name one.
         from weft.text.named_things import MANIFESTS, is_declared

@@ -1,4 +1,4 @@
-"""Read what a short statement is about, its address, and the value that it gives there.
+"""Read what a short statement is about, its address, the value that it gives there, and where it holds.
 
 "The deadline of Atlas is May 5" and "Atlas' deadline is now June 1" have one address and two values; so have "we
 use
@@ -101,6 +101,29 @@ _NOT_A_SUBJECT: Final = re.compile(
 )
 _ATTRIBUTE_JOINT: Final = re.compile(r"\s+(?:of|for|in|on|at|from|to)\s+(?:the |my |our )?", re.IGNORECASE)
 _POSSESSIVE: Final = re.compile(r"^(?P<owner>.+?)['’]s?\s+(?P<attribute>.+)$")
+_PROJECT: Final = re.compile(
+    r"\b(?:in|for|on) (?:this|the|our) (?:project|repo|repository|codebase|workspace)\b", re.I
+)
+_LANGUAGE: Final = re.compile(
+    r"\b(?:in|for|with|writing|when using) (python|typescript|javascript|rust|golang|go|java|kotlin"
+    r"|swift|ruby|php|"
+    r"c\+\+|c#|scala|haskell|elixir|sql|bash|shell|css|html|markdown)(?: code| files?| modules?"
+    r"| tests?)?(?=$|[\s,.;:)])",
+    re.IGNORECASE,
+)
+_FOLDER: Final = re.compile(
+    # Where things are put is what a rule says, and not where it holds.
+    r"(?<!\bgo )(?<!\bgoes )(?<!\bbelong )(?<!\bbelongs )(?<!\blive )(?<!\blives )(?<!\bkept )(?<!\bstored )"
+    r"\b(?:in|under|inside|for|below) [`'\"]?((?:[\w.-]+/)+[\w.-]*)[`'\"]?"
+)
+_PLACING: Final = re.compile(
+    r"^\W*(?:(?:please|always|also)\s+)*(?:put|place|store|keep|save|move|write|create|add)\b", re.IGNORECASE
+)
+_TOOL: Final = re.compile(
+    r"\b(?:when (?:you |we |I )?(?:use|using|run|running|call|calling)|(?:in|with|for|on)) "
+    r"(git|docker|pytest|npm|pnpm|yarn|cargo|make|kubectl|terraform|bash|jira|slack|github|gitlab|vim|excel)\b",
+    re.IGNORECASE,
+)
 
 
 class Address(Struct, frozen=True):
@@ -122,6 +145,15 @@ def read_address(text: str) -> Address | None:
     if not line or len(line) > _MAX_READ_CHARACTERS or line.endswith("?"):
         return None
     return _read_choice(line) or _read_moved(line) or _read_named_value(line)
+
+
+def read_scope(text: str) -> str:
+    """Return the scope that a statement names, such as `language:python`, `folder:src/api` or `project`."""
+    for name, pattern in (("folder", _FOLDER), ("language", _LANGUAGE), ("tool", _TOOL)):
+        match = pattern.search(text)
+        if match is not None and not (name == "folder" and _PLACING.match(text)):
+            return f"{name}:{match[1].rstrip('/.').lower()}"
+    return "project" if _PROJECT.search(text) else ""
 
 
 def _read_choice(line: str) -> Address | None:

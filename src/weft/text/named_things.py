@@ -11,6 +11,11 @@ _QUOTED: Final = re.compile(r"`([A-Za-z_][\w.:#]*)(?:\(\))?`")
 _CALL: Final = re.compile(r"(?<![\w`.])([A-Za-z_][\w.]*[\w])\(\)")
 _JOINED: Final = re.compile(r"(?<![\w`./#:-])([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?![\w`(/-]|\.\w)")
 """Words joined by underscores, which no language writes but code."""
+_CAMEL: Final = re.compile(
+    r"(?<![\w`./#:@-])((?:[A-Z]+[a-z0-9]+|[a-z]+[a-z0-9]*)(?:[A-Z]+[a-z0-9]*)+)(?![\w`(/-]|\.\w)"
+)
+"""Words with a capital inside, as `TokenReader` and `readToken`: people and products are called so too, but only
+those count that the store holds as a symbol."""
 _COMMAND: Final = re.compile(
     r"\b(?P<program>make|just|npm run|npm|pnpm run|pnpm|yarn run|yarn|bun run) (?P<target>[a-z][\w:.-]*[\w])"
 )
@@ -27,11 +32,11 @@ _MAX_NAMES: Final = 20
 def find_named_things(text: str) -> tuple[str, ...]:
     """Return what a text names: paths, symbols that are written as such, commands and versions.
 
-    A symbol stands in backticks, has brackets behind it, or is joined by underscores.
+    A symbol stands in backticks, has brackets behind it, is joined by underscores, or has a capital inside.
 
     Commands ("make bench") and versions of something ("Django 4.2") are two words, and the others one.
     """
-    names = [match[1] for pattern in (_PATH, _QUOTED, _CALL, _JOINED) for match in pattern.finditer(text)]
+    names = [match[1] for pattern in (_PATH, _QUOTED, _CALL, _JOINED, _CAMEL) for match in pattern.finditer(text)]
     # "e.g." and "3.11" look like files with a suffix.
     things = [name for name in names if not _is_abbreviation(name)]
     commands = [f"{match['program']} {match['target']}" for match in _COMMAND.finditer(text)]

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Json
-from weft.text.addresses import read_address
+from weft.text.addresses import read_address, read_scope
 from weft.text.sentences import split_sentences
 
 
@@ -225,27 +225,6 @@ _OF_NOW: Final = re.compile(
     r"\b(?:this|these|that|those|it|here|now|today|again|above|below|following|first|next|for me|the)\b|\?", re.I
 )
 """Words by which an order is about something at hand, and not meant to last."""
-_PROJECT: Final = re.compile(
-    r"\b(?:in|for|on) (?:this|the|our) (?:project|repo|repository|codebase|workspace)\b", re.I
-)
-_LANGUAGE: Final = re.compile(
-    r"\b(?:in|for|with|writing|when using) (python|typescript|javascript|rust|golang|go|java|kotlin"
-    r"|swift|ruby|php|"
-    r"c\+\+|c#|scala|haskell|elixir|sql|bash|shell|css|html|markdown)(?: code| files?| modules?"
-    r"| tests?)?(?=$|[\s,.;:)])",
-    re.IGNORECASE,
-)
-_FOLDER: Final = re.compile(
-    # Where things are put is what a rule says, and not where it holds.
-    r"(?<!\bgo )(?<!\bgoes )(?<!\bbelong )(?<!\bbelongs )(?<!\blive )(?<!\blives )(?<!\bkept )(?<!\bstored )"
-    r"\b(?:in|under|inside|for|below) [`'\"]?((?:[\w.-]+/)+[\w.-]*)[`'\"]?"
-)
-_PLACING: Final = re.compile(rf"^\W*{_POLITE}(?:put|place|store|keep|save|move|write|create|add)\b", re.IGNORECASE)
-_TOOL: Final = re.compile(
-    r"\b(?:when (?:you |we |I )?(?:use|using|run|running|call|calling)|(?:in|with|for|on)) "
-    r"(git|docker|pytest|npm|pnpm|yarn|cargo|make|kubectl|terraform|bash|jira|slack|github|gitlab|vim|excel)\b",
-    re.IGNORECASE,
-)
 
 
 def find_statements(text: str) -> list[Statement]:
@@ -270,15 +249,6 @@ def read_statement(text: str) -> Statement | None:
         # Asked to be remembered, "use tabs" is no command of the moment.
         form = Form.INSTRUCTION
     return None if form is None else Statement(form, line, read_scope(line))
-
-
-def read_scope(text: str) -> str:
-    """Return the scope that a statement names, such as `language:python`, `folder:src/api` or `project`."""
-    for name, pattern in (("folder", _FOLDER), ("language", _LANGUAGE), ("tool", _TOOL)):
-        match = pattern.search(text)
-        if match is not None and not (name == "folder" and _PLACING.match(text)):
-            return f"{name}:{match[1].rstrip('/.').lower()}"
-    return "project" if _PROJECT.search(text) else ""
 
 
 def describe(text: str, form: Form | None) -> dict[str, Json]:

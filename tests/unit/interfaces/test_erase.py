@@ -1,5 +1,6 @@
 """`weft forget --prove`: after it no file of the store's folder holds a word of what was forgotten."""
 
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,8 +11,16 @@ from weft import Weft
 from weft.errors import InvalidInput
 from weft.interfaces.erase import erase
 from weft.interfaces.memory_actions import forget_memories
+from weft.interfaces.tenants import export_tenant
 from weft.memory import UsageLog
-from weft.memory.exchange import export_records, import_records
+from weft.memory.exchange import (
+    ExportKind,
+    export_records,
+    import_records,
+    note_export,
+    read_lines,
+    write_export,
+)
 from weft.memory.experience_store import list_experiences, start_experience, update_experience
 from weft.memory.memory_store import list_memories, remember, update_memory
 from weft.model import DEFAULT_TENANT
@@ -62,6 +71,7 @@ def test_the_receipt_names_every_place_and_holds_no_word_of_the_text(weft: Weft)
     assert [place.name for place in receipt.places] == [
         "store, index and vectors",
         "kept contexts and sessions",
+        "exports",
         "usage log",
         "mark for exports",
         "files of the folder",
@@ -117,6 +127,51 @@ def test_words_that_another_memory_says_too_are_named_and_not_proven_gone(weft: 
     receipt = erase(weft, key, now=NOW, tenant=DEFAULT_TENANT)
     assert not receipt.proven
     assert receipt.still_said_by == (other,)
+
+
+def run_export(weft: Weft, file: Path, kind: ExportKind) -> None:
+    """Write an export as the commands do."""
+    indexing = weft.indexing_context()
+    if kind is ExportKind.MEMORIES:
+        write_export(file, export_records(indexing).values())
+    else:
+        file.write_bytes(b"".join(export_tenant(weft, DEFAULT_TENANT)))
+    note_export(indexing, file, kind, DEFAULT_TENANT)
+
+
+def test_it_goes_from_the_exports_that_were_written_and_leaves_its_mark(weft: Weft, tmp_path: Path) -> None:
+    key = remember(weft.indexing_context(), SECRET, now=NOW).memory.key
+    file, removed = tmp_path / "memories.jsonl", tmp_path / "old.jsonl"
+    for each in (file, removed):
+        run_export(weft, each, ExportKind.MEMORIES)
+    removed.unlink()
+    before = file.read_text().splitlines()
+    receipt = erase(weft, key, now=NOW, tenant=DEFAULT_TENANT)
+    assert receipt.proven, receipt
+    assert "zanzibar" not in file.read_text()
+    after = read_lines(file.read_text())
+    assert len(after) == len(before)
+    assert [record.key for record in after if record.forgotten] == [key]
+    (place,) = [place for place in receipt.places if place.name == "exports"]
+    assert (place.done, place.looked_at, place.left) == ("put a mark in its place in 1 of them", 1, 0)
+
+
+def test_an_export_that_cannot_be_mended_is_named_with_its_lines_and_the_command(
+    weft: Weft, tmp_path: Path
+) -> None:
+    key = remember(weft.indexing_context(), SECRET, now=NOW).memory.key
+    edited, whole = tmp_path / "my memories.jsonl", tmp_path / "tenant.jsonl"
+    run_export(weft, edited, ExportKind.MEMORIES)
+    run_export(weft, whole, ExportKind.TENANT)
+    edited.write_text(f"<<<<<<< HEAD\n{edited.read_text()}")
+    number = next(n for n, line in enumerate(edited.read_text().splitlines(), 1) if "zanzibar" in line)
+    receipt = erase(weft, key, now=NOW, tenant=DEFAULT_TENANT)
+    assert not receipt.proven
+    assert f"{edited} still holds it, on line {number}. Run: sed -i '{number}d' '{edited}'" in receipt.notes
+    assert any(note.endswith(f"Run: rm {whole} && weft tenants export default {whole}") for note in receipt.notes)
+    assert "zanzibar" not in str(receipt)
+    subprocess.run(["sed", "-i", f"{number}d", str(edited)], check=True)
+    assert "zanzibar" not in edited.read_text()
 
 
 def test_an_import_does_not_bring_it_back(weft: Weft) -> None:

@@ -51,6 +51,23 @@ def test_a_command_or_version_that_is_gone_makes_a_memory_stale_where_it_is_prin
     assert f"stale: {name} no longer exists" in page
 
 
+def test_a_bare_name_with_a_capital_inside_makes_a_memory_stale_if_it_was_a_symbol(
+    weft: Weft, tmp_path: Path
+) -> None:
+    (tmp_path / "reader.py").write_text("class TokenReader:\n    pass\n\n\ndef nextToken():\n    return 1\n")
+    (tmp_path / "GitHub.md").write_text("# GitHub\n\nWhere issues are kept.\n")
+    weft.index(str(tmp_path))
+    said = ("TokenReader is not safe for threads", "We keep issues on GitHub", "JavaScript is not used here")
+    for text in (*said, "The loop calls nextToken twice"):
+        remember(weft.indexing_context(), text, now=NOW)
+    assert not find_stale(weft.indexing_context())
+    (tmp_path / "reader.py").write_text("class Reader:\n    pass\n")
+    (tmp_path / "GitHub.md").unlink()
+    weft.index(str(tmp_path))
+    gone = {memory.text: names for memory, names in find_stale(weft.indexing_context())}
+    assert gone == {said[0]: ("TokenReader",), "The loop calls nextToken twice": ("nextToken",)}
+
+
 def test_an_experience_that_names_a_command_that_is_gone_is_marked(weft: Weft, tmp_path: Path) -> None:
     start_experience(
         weft.indexing_context(),

@@ -23,6 +23,7 @@ from weft.memory import (
     value_from_node,
     value_node,
 )
+from weft.memory.experience_store import reopen_experience
 from weft.memory.value_store import list_values, refresh_values, values_are_due
 from weft.model import Filter
 
@@ -113,6 +114,26 @@ def test_what_no_longer_emerges_is_removed(weft: Weft) -> None:
     after = {value.key for value in refresh_values(weft.workshop())}
     assert after < before
     assert {node.key for node in weft.nodes(filter=Filter(kinds=("value",)))} == after
+
+
+def test_a_reopened_experience_is_counted_by_no_value_any_more(weft: Weft) -> None:
+    fill(weft, [(theme, number) for number in range(4) for theme in THEMES])
+    found = refresh_values(weft.indexing_context())
+    value = next(value for value in found if value.axis == "surprise" and "clock" in value.text)
+    others = {each.key: each.size for each in found if value.exemplar not in dict(each.members)}
+    reopen_experience(weft.indexing_context(), value.exemplar)
+    left = list_values(weft.indexing_context(), limit=100)
+    assert value.key not in {each.key for each in left}
+    (smaller,) = [each for each in left if each.axis == "surprise" and "clock" in each.text]
+    assert smaller.size == 3
+    linked = {node.key for node, edge in weft.related(smaller.key) if edge.type == "emerges_from"}
+    assert linked == {f"experience:{id}" for id, _ in value.members if id != value.exemplar}
+    assert others == {each.key: each.size for each in left if each.key in others}
+    # Of three, two are too few for a value.
+    reopen_experience(weft.indexing_context(), smaller.exemplar)
+    left = list_values(weft.indexing_context(), limit=100)
+    assert not [each for each in left if each.axis == "surprise" and "clock" in each.text]
+    assert weft.verify() == ()
 
 
 def test_values_are_due_when_enough_was_resolved(weft: Weft) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from weft import Weft
-from weft.memory.memory_store import remember
-from weft.model import Filter
+from weft.memory.memory_store import remember, update_memory
+from weft.model import Edge, Filter
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FILLER = "Bread dough rises for two hours in a warm kitchen before it is shaped and baked."
@@ -153,6 +153,20 @@ def test_the_latest_value_that_was_stated_stands_on_the_page(weft: Weft, tmp_pat
     )
     text = weft.context("What is my sourdough loaf count?", now=NOW).text
     assert "2026-02-05: My sourdough loaf count has now reached 19." in text
+
+
+def test_a_contradiction_that_was_noted_wrongly_or_has_been_settled_is_not_marked_any_more(weft: Weft) -> None:
+    context = weft.indexing_context()
+    spaces, pip = (remember(context, text, now=NOW).memory for text in ("Use spaces", "We use pip"))
+    retries = [remember(context, f"Retry {n} times on a gateway timeout", now=NOW).memory for n in (3, 5)]
+    weft.put([], [Edge(spaces.key, pip.key, "contradicts", evidence="another choice")])
+    assert "spaces” of" not in weft.context("Use spaces or pip?", profile="learning", now=NOW).text
+    assert "may contradict" in weft.context("Retry on a gateway timeout", now=NOW).text
+    update_memory(context, retries[0].key, text="Log every gateway timeout", now=NOW)
+    assert "contradict" not in weft.context("Retry on a gateway timeout", now=NOW).text
+    # What a person says to exclude each other does.
+    weft.put([], [Edge(spaces.key, pip.key, "contradicts")])
+    assert "may contradict “Use spaces” of" in weft.context("spaces or pip?", profile="learning", now=NOW).text
 
 
 def test_memories_that_contradict_each_other_are_marked_where_they_are_read(weft: Weft) -> None:

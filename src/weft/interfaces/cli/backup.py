@@ -151,6 +151,7 @@ def export_tenant(
 ) -> None:
     """Write a tenant as lines of JSON: a head, its nodes, its edges, and an end with the counts."""
     from weft.interfaces import tenants
+    from weft.memory.exchange import ExportKind, note_export
 
     with config.open_weft(store, embedder="none") as weft:
         _check_known(weft.store.tenants(), clean(tenant))
@@ -165,6 +166,7 @@ def export_tenant(
                 out.writelines(lines)
         except FileExistsError:
             raise InvalidInput(f"{file} is there already. Name a new file.") from None
+        note_export(weft.indexing_context(), Path(file), ExportKind.TENANT, clean(tenant))
     output.write(f"{tenant} is in {file}.")
 
 

@@ -20,13 +20,23 @@ def export_memories(
     file: ExportFile, tenant: OwnTenant = DEFAULT_TENANT, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
     """Write memories and experiences to a file as sorted lines, together with what the file holds already."""
-    from weft.memory.exchange import export_records, merge_records, read_lines, write_lines
+    from weft.memory.exchange import (
+        ExportKind,
+        export_records,
+        merge_records,
+        note_export,
+        read_lines,
+        write_export,
+    )
 
     # What another machine added stays: an export never takes a line away.
     there = read_lines(_read(file)) if file.exists() else []
     with config.open_weft(store, embedder="none") as weft:
-        records = merge_records(export_records(weft.indexing_context(), tenant=clean(tenant)).values(), there)
-    file.write_text(write_lines(records.values()), encoding="utf-8")
+        indexing = weft.indexing_context()
+        records = merge_records(export_records(indexing, tenant=clean(tenant)).values(), there)
+        # Noted first: a file that is written and not known would keep what is forgotten later.
+        note_export(indexing, file, ExportKind.MEMORIES, clean(tenant))
+    write_export(file, records.values())
     forgotten = sum(record.forgotten for record in records.values())
     if as_json:
         output.write_json({"file": str(file), "records": len(records), "forgotten": forgotten})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from weft.memory import Verdict, judge
+from weft.text.judge import Verdict, judge
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,8 @@ def test_other_punctuation_fillers_and_typing_errors_say_the_same(new: str, old:
         ("Do not run migrations on start", "Run migrations on start", "negates"),
         ("The linter must never touch generated files", "The linter must touch generated files", "negates"),
         ("Use spaces for indentation", "Use tabs for indentation", "choice"),
+        ("Use spaces", "Use tabs", "choice"),
+        ("We use uv", "We use pip", "choice"),
         ("We use Postgres for the job queue", "We use Redis for the job queue", "choice"),
         ("Uninstall the proxy before the tests", "Install the proxy before the tests", "choice"),
         ("Pin the build to Python 3.12", "Pin the build to Python 3.11", "number"),
@@ -84,6 +86,9 @@ def test_another_value_for_the_same_thing_supersedes(new: str, old: str) -> None
         ("Use 4 spaces, not tabs", "Use spaces"),
         ("Use tabs, not spaces, for makefiles", "Use spaces, not tabs"),
         ("Use spaces", "Never use mocks"),
+        ("Use spaces", "We use pip"),
+        ("We use Postgres", "We use pytest"),
+        ("I prefer tea", "I prefer trains"),
         ("We use uv instead of pip", "Never use mocks"),
         ("Never use eval", "Never use mocks"),
         ("api key [redacted: secret]", "the staging password is [redacted: secret]"),

@@ -9,9 +9,8 @@ from typing import Final
 from msgspec import Struct
 
 from weft.text import analyze
-from weft.text.addresses import CONTRAST, read_address
+from weft.text.addresses import CONTRAST, read_address, read_scope
 from weft.text.differences import NEGATION, find_differing_words
-from weft.text.statements import read_scope
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 """A number with its decimals, a version or a time of day."""
@@ -29,6 +28,24 @@ different things would contradict each other; higher, a contradiction in other w
 _MIN_SHARED_CHOICE: Final = 0.5
 """The same share where one choice is replaced by another: "tabs" for "spaces" already costs a short text a
 word."""
+_CHOOSING: Final = frozenset(
+    analyze("use prefer run like want choose pick need have keep write make set call take try go work")
+)
+"""Verbs of any choice: "use spaces" and "we use pip" have nothing in common by them."""
+_RIVAL_NAMES: Final = """
+    tabs spaces | pip uv poetry conda pdm pipenv | npm yarn pnpm bun deno | jest vitest mocha jasmine ava
+    pytest unittest nose | black yapf autopep8 ruff | postgres postgresql mysql mariadb sqlite oracle mongodb
+    redis memcached valkey | rest graphql grpc soap | merge rebase squash | metric imperial | celsius fahrenheit
+    british american | vim emacs vscode nano | git svn mercurial | react vue svelte angular solid
+    maven gradle bazel | docker podman | bash zsh fish powershell | aws azure gcp | camelcase snake_case kebab-case
+    light dark | miles kilometres kilometers | pounds kilograms | mocks fakes stubs
+"""
+"""Things of which one is used in place of another, family by family; a new line begins a family too."""
+_RIVALS: Final = tuple(
+    frozenset(term for word in family.split() for term in analyze(word))
+    for family in re.split(r"[|\n]", _RIVAL_NAMES)
+    if family.strip()
+)
 _MAX_REPLACED_WORDS: Final = 2
 """Words that make up one choice; texts that differ in more say different things."""
 _MAX_ADDED_SHARE: Final = 0.15
@@ -124,14 +141,22 @@ def _find_contradiction(left: _Statement, right: _Statement, difference: _Differ
             return "another number"
         if left.is_negated != right.is_negated:
             return "one of them negates it"
-    # Statements with different numbers are about different cases, not another choice in the same one.
-    if difference.shared < _MIN_SHARED_CHOICE or left.numbers != right.numbers:
-        return ""
-    # To avoid one thing excludes no other: "never use mocks" goes with "use spaces".
-    if left.is_negated or right.is_negated:
+    # Statements with different numbers are about different cases, not another choice in the same one. And to avoid
+    # one thing excludes no other: "never use mocks" goes with "use spaces".
+    may_choose = left.numbers == right.numbers and not left.is_negated and not right.is_negated
+    return _find_other_choice(left, difference) if may_choose else ""
+
+
+def _find_other_choice(left: _Statement, difference: _Difference) -> str:
+    """Return how two texts that differ in a few words choose different things in one matter, or an empty text."""
+    if difference.shared < _MIN_SHARED_CHOICE:
         return ""
     chosen, instead = difference.only_left, difference.only_right
-    if chosen and instead and max(len(chosen), len(instead)) <= _MAX_REPLACED_WORDS:
+    if not chosen or not instead or max(len(chosen), len(instead)) > _MAX_REPLACED_WORDS:
+        return ""
+    # A matter in common, as in "… for indentation", or things that are known to take each other's place.
+    has_matter = bool(set(left.words) - set(chosen) - _CHOOSING)
+    if has_matter or any(family & set(chosen) and family & set(instead) for family in _RIVALS):
         return f"another choice: {' '.join(chosen)!r} instead of {' '.join(instead)!r}"
     return ""
 
