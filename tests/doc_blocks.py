@@ -165,7 +165,7 @@ class Reader:
 
 
 def _stand_in(program: Path) -> None:
-    """Write a program that installs nothing, and fails where it is asked for a package or extra that is not ours."""
+    """Write a program that installs nothing, and fails for a package or an extra that is not ours."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     program.write_text(
         f"#!{sys.executable}\nimport re, sys\n"

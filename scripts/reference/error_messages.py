@@ -27,7 +27,8 @@ _ADVICE = {
     "StoreTimedOut": "Do not retry at once: look at the server's load first.",
     "EmbedderMismatch": "Ask with the embedder that the message names, or run `weft reembed`.",
     "EmbedderError": "Check the model's file or endpoint, or ask without meaning: `--embedder none`.",
-    "MissingExtra": "Run the command of the message.",
+    "MissingExtra": "Run the command of the message, which suits the way Weft was installed.",
+    "MissingPackage": "Run the command of the message.",
 }
 """What to do about each error; where a message itself says something more precise, that counts."""
 
@@ -148,6 +149,8 @@ def _message(name: str, arguments: list[ast.expr]) -> str:
         return f"{texts[0]} needs an optional dependency. Install it with: pip install 'weft-context[{texts[1]}]'"
     if name == PROBLEM:
         return " ".join(texts[:2]) if not texts[1].startswith("{error") else ""
+    if name == "MissingPackage" and len(texts) >= 2:
+        return f"{texts[0]} needs another package. Install it with: pip install {' '.join(texts[1:])}"
     return texts[0] if texts and not texts[0].startswith("{") else ""
 
 

@@ -28,8 +28,8 @@ _VARIABLES = {
 _STORE = (
     "The first of these that there is: `--store`, `WEFT_STORE`, the nearest `.weft/` in the working folder or "
     "above it, the user's data folder for `weft`. `weft index` makes a `.weft/` in the working folder where there "
-    "is none. A store on a server has a folder below the user's data folder, for its keys, its profiles and its kept "
-    "contexts."
+    "is none. A store on a server has a folder below the user's data folder, for its keys, its profiles and its "
+    "kept contexts."
 )
 
 _FILES = (

@@ -14,7 +14,9 @@ DOCUMENTS = sorted(
     for path in (ROOT / folder).glob(pattern)
     if "reference" not in path.parts
 )
-WITH_BLOCKS = [path for path in DOCUMENTS if {block.kind for block in find_blocks(path.read_text("utf-8"))} & {*RUN}]
+WITH_BLOCKS = [
+    path for path in DOCUMENTS if {block.kind for block in find_blocks(path.read_text("utf-8"))} & {*RUN}
+]
 
 
 def name_of(path: Path) -> str:

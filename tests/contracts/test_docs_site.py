@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts.docs_site import OUTSIDE, follow_links
 
 from doc_blocks import ROOT
-from scripts.docs_site import OUTSIDE, follow_links
 
 
 @pytest.fixture(scope="module")
