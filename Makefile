@@ -9,11 +9,14 @@ PEERS := .venv-evidence/installed
 WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help demo test test-backends test-browser test-packaging screenshots torture check coverage format bench bench-evidence clean
+.PHONY: help demo test docs reference test-backends test-browser test-packaging screenshots torture check coverage format \
+    bench bench-evidence clean
 
 help:
 	@echo "make demo    install into .venv, index the example worlds, print a page with its budget and sources"
 	@echo "make test    install the development tools and run every test (ARGS are passed to pytest)"
+	@echo "make docs    build the docs site into site/, with every link checked, without the network"
+	@echo "make reference   write docs/reference/ anew from the code"
 	@echo "make test-backends   start every engine there is and try the contracts of stores and indexes on it"
 	@echo "make torture   kill, starve and damage a store for a minute or two, and count what is lost (ARGS are passed on)"
 	@echo "make test-browser    try the explorer in a real browser (installs Debian's chromium where there is none)"
@@ -31,6 +34,13 @@ demo: $(INSTALLED)
 
 test: $(TOOLS)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+docs: $(TOOLS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
+	@echo "site/index.html is the first page; for its search: python -m http.server --directory site"
+
+reference: $(TOOLS)
+	PYTHONPATH=src:. $(BIN)/python -m scripts.reference
 
 test-backends: $(TOOLS)
 	$(BIN)/python -m pytest -n $(WORKERS) --backends -k "postgres or milvus" tests/contracts tests/integration $(ARGS)
@@ -73,7 +83,7 @@ bench-evidence: $(PEERS)
 	$(EVIDENCE)/python bench/evidence/run.py $(ARGS)
 
 clean:
-	rm -rf .venv .venv-evidence .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-evidence site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # The stamps are younger than pyproject.toml as long as what it asks for is installed.
 $(INSTALLED): pyproject.toml

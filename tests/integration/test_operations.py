@@ -286,28 +286,3 @@ def test_the_templates_of_the_chart_use_only_values_that_it_has() -> None:
                 assert isinstance(found, dict), f"{template.name}: {path}"
                 assert part in found, f"{template.name}: {path}"
                 found = found[part]
-
-
-def test_the_commands_of_the_runbook_run(world: Path, tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-    script = "\n".join(re.findall(r"^```bash\n(.*?)^```", text, re.M | re.S))
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    weft = programs / "weft"
-    weft.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m weft "$@"\n', encoding="utf-8")
-    weft.chmod(0o755)
-    around = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("WEFT_")},
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT / "src"),
-        "HOME": str(tmp_path),
-    }
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=world.parent,
-        env=around,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr

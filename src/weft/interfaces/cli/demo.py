@@ -1,5 +1,6 @@
 """`weft demo`: index the example worlds that come with Weft, and print a page from them."""
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from weft import config
-from weft.errors import SourceError
+from weft.errors import InvalidInput, SourceError
 from weft.interfaces.cli import AsJson, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import format_origin
@@ -30,10 +31,19 @@ def demo(
     words: Annotated[list[str] | None, typer.Argument(metavar="QUESTION", help="Ask this instead.")] = None,
     profile: Annotated[str, typer.Option(metavar="NAME", help="Kind of page.")] = "general",
     max_tokens: Annotated[str, typer.Option(metavar="N", help="The budget: a number, or none.")] = "900",
+    copy: Annotated[
+        Path | None,
+        typer.Option(
+            "--copy", metavar="FOLDER", help="Only copy the example worlds into a new folder, to try things on."
+        ),
+    ] = None,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Index the example worlds and print a page. The store is temporary unless --store names one."""
+    if copy is not None:
+        _copy_worlds(copy, as_json)
+        return
     question, budget = clean(" ".join(words or ())) or _DEFAULT_QUESTION, read_budget(max_tokens)
     with open_named_or_temporary(store, "weft-demo-") as weft, show_progress("indexing the examples") as progress:
         for world in _example_worlds():
@@ -67,6 +77,19 @@ def _example_worlds() -> list[Path]:
         if examples.is_dir():
             return sorted(world for world in examples.iterdir() if world.is_dir())
     raise SourceError("The example worlds are missing from this installation. Install Weft again with pip.")
+
+
+def _copy_worlds(folder: Path, as_json: bool) -> None:
+    if folder.exists():
+        raise InvalidInput(f"{folder} is there already. Name a folder that does not exist, such as --copy worlds.")
+    worlds = _example_worlds()
+    for world in worlds:
+        # Compiled modules of a checkout are no part of a world.
+        shutil.copytree(world, folder / world.name, ignore=shutil.ignore_patterns("__pycache__", ".weft"))
+    if as_json:
+        output.write_json({"folder": str(folder), "worlds": [world.name for world in worlds]})
+    else:
+        output.write(f"Copied {len(worlds)} worlds into {folder}: {', '.join(world.name for world in worlds)}.")
 
 
 def _print_summary(context: Context, node_count: int) -> None:
