@@ -259,7 +259,7 @@ def test_learning_prints_items_in_the_documented_forms() -> None:
         for each in load_profile("learning").sections
     }
     assert forms == {
-        "standing": ["{text}[[ ({mark})]]"],
+        "standing": ["[[{said}: ]]{text}[[ ({mark})]]"],
         "memories": ["**Memory**: {text}", "caption", "*{mark}*", CUT],
         "code": ["**{kind}** `{title}` in `{file}:{line}`", "code", CUT],
         "experiences": [
