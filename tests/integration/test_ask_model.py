@@ -62,7 +62,10 @@ def test_an_answer_without_a_source_is_doubted(kitchen: Cli) -> None:
     assert "\x1b" not in done.out
 
 
-def test_no_model_is_asked_where_the_store_says_nothing(kitchen: Cli) -> None:
+@pytest.mark.parametrize("rule", [None, "Always answer in one sentence."])
+def test_no_model_is_asked_where_the_store_says_nothing(kitchen: Cli, rule: str | None) -> None:
+    if rule:
+        assert kitchen("remember", rule).code == 0
     with serve_model(lambda body: completion("Made up.")) as server:
         done = kitchen("ask", "when did Napoleon cross the Alps?", "--endpoint", server.url)
     assert done.code == 0

@@ -9,6 +9,7 @@ from weft.config import ModelEndpoint
 from weft.embed.endpoint import EndpointFailure, JsonEndpoint
 from weft.errors import InvalidInput, WeftError
 from weft.model import Citation, Context
+from weft.pipeline.relevance import NEAREST
 
 _TIMEOUT_SECONDS: Final = 120.0
 """How long a model may write: a local one on a processor takes a minute for a long answer."""
@@ -63,6 +64,11 @@ def answer_from(page: Context, question: str, endpoint: ModelEndpoint) -> Answer
         ignored=tuple(source for source in sources if source.number not in numbers),
         unknown=tuple(sorted(numbers - {source.number for source in sources})),
     )
+
+
+def says_nothing(page: Context) -> bool:
+    """Return whether a page is silent: it has no source, or only standing rules beside what came nearest."""
+    return not page.sources or any(entry.section == NEAREST.name for entry in page.ledger)
 
 
 def number_sources(citations: tuple[Citation, ...]) -> tuple[Source, ...]:

@@ -1,13 +1,12 @@
 """`weft ask`: answer a question with a language model, from a page and with its sources."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from weft import config
 from weft.errors import InvalidInput
-from weft.interfaces.answer import Answer, Source, answer_from
 from weft.interfaces.ask import ask as ask_for_page
 from weft.interfaces.ask import finish_reading
 from weft.interfaces.cli import AsJson, EmbedderSpec, StoreFolder, output
@@ -15,6 +14,9 @@ from weft.interfaces.cli.context import read_options, with_options
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import CONTEXT_FIELDS, RequestField, fields_for
 from weft.model import Context
+
+if TYPE_CHECKING:
+    from weft.interfaces.answer import Answer, Source
 
 _OWN_FORMAT: Final = "format"
 """The field that has no option here: the model reads the page, in the form that it is read best in."""
@@ -44,10 +46,13 @@ def make_ask_command(fields: Sequence[RequestField] = CONTEXT_FIELDS) -> Callabl
         question = " ".join(values[_QUESTION])
         if not question:
             raise InvalidInput("The question is empty. Say what to answer, as in `weft ask 'who may refund?'`.")
+        # Loaded here, because what prints help loads this module.
+        from weft.interfaces.answer import answer_from, says_nothing
+
         with config.open_weft(store, embedder=embedder) as weft, show_progress("weaving"):
             page = ask_for_page(weft, values)
             finish_reading(weft)
-        if not page.sources:
+        if says_nothing(page):
             _print_nothing(page, as_json)
             return
         with show_progress("waiting for the model"):
@@ -68,7 +73,7 @@ def _print_nothing(page: Context, as_json: bool) -> None:
         output.write_note(note)
 
 
-def _print_answer(answer: Answer, page: Context, as_json: bool) -> None:
+def _print_answer(answer: "Answer", page: Context, as_json: bool) -> None:
     if as_json:
         facts = {"tokens": page.tokens, "notes": page.notes, "context": page.id}
         output.write_json({"answer": answer.text, **output.as_dict(answer, "text"), **facts})
@@ -86,7 +91,7 @@ def _print_answer(answer: Answer, page: Context, as_json: bool) -> None:
         output.write_note(note)
 
 
-def _print_sources(heading: str, sources: Sequence[Source]) -> None:
+def _print_sources(heading: str, sources: "Sequence[Source]") -> None:
     if sources:
         lines = [f"  [{each.number}] {each.place}  {output.one_line(each.title)}" for each in sources]
         output.write("\n".join(("", f"{heading}:", *lines)))
