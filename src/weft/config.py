@@ -37,6 +37,26 @@ class Environment(Struct, frozen=True):
     user_config: Path = Path()
 
 
+class ModelEndpoint(Struct, frozen=True):
+    """The language model that answers questions: its server, its name there, and the key of that server."""
+
+    url: str = ""
+    model: str = ""
+    key: str = ""
+
+
+def read_model_endpoint(url: str | None = None, model: str | None = None) -> ModelEndpoint:
+    """Return the model to ask: as given, or from WEFT_ASK_URL, WEFT_ASK_MODEL and WEFT_ASK_KEY.
+
+    The key is read from the environment only, because command lines are seen by other users.
+    """
+    return ModelEndpoint(
+        url=url or os.environ.get("WEFT_ASK_URL", ""),
+        model=model or os.environ.get("WEFT_ASK_MODEL", ""),
+        key=os.environ.get("WEFT_ASK_KEY", "").strip(),
+    )
+
+
 def read_environment() -> Environment:
     """Read the environment of this process."""
     # Imported here: programs that open a store in a folder never need it.

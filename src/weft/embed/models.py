@@ -4,17 +4,14 @@ A BERT-like model in ONNX form needs no torch: words are cut by our own WordPiec
 """
 
 import hashlib
-import json
 from collections.abc import Sequence
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from weft.embed.endpoint import EndpointFailure, JsonEndpoint
 from weft.embed.static import cut, split_bert_words
 from weft.errors import EmbedderError, InvalidInput, MissingExtra, MissingPackage
 
@@ -22,10 +19,6 @@ TEXTS_PER_REQUEST = 128
 """Texts sent in one request: servers limit its size, and fewer cost more round trips."""
 PROBE = "dimensions"
 """The text whose embedding shows how many dimensions a model has."""
-_ERROR_BYTES_READ = 2_000
-"""Bytes read of an error page, of which only the beginning is quoted."""
-_MAX_REASON_CHARACTERS = 300
-"""Enough of an error page for a message of one line."""
 MAX_TEXT_TOKENS = 256
 """Tokens of a text that the model reads, its two marks included; most small models were trained on no more."""
 _TEXTS_PER_RUN = 32
@@ -43,21 +36,13 @@ def unit_rows(rows: ArrayLike) -> NDArray[np.float32]:
     return scaled
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """A handler that follows no redirect, which would carry the key to an address that nobody named."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
-
-
 class EndpointEmbedder:
     """An embedder that asks a server; texts that are blank are not sent and come back as zeros."""
 
     def __init__(self, model: str, url: str, api_key: str | None, timeout: float) -> None:
         self.name = f"openai:{model}@{url.rstrip('/')}"
-        self._model, self._key, self._timeout = model, api_key, timeout
-        self._address = _embeddings_address(url)
-        self._opener = build_opener(_NoRedirects)
+        self._model = model
+        self._endpoint = JsonEndpoint(url, "embeddings", api_key, timeout)
         # Nothing is known yet, so that the first answer is not checked against it.
         self.dimensions = 0
         # Asked when it is opened: a wrong key or name is better found before anything is indexed.
@@ -75,7 +60,10 @@ class EndpointEmbedder:
 
     def _request_rows(self, texts: list[str]) -> NDArray[np.float32]:
         """Ask for the vectors of some texts, and check that the answer fits them."""
-        answer = self._post({"model": self._model, "input": texts, "encoding_format": "float"})
+        try:
+            answer = self._endpoint.post({"model": self._model, "input": texts, "encoding_format": "float"})
+        except EndpointFailure as error:
+            raise self._failure(str(error)) from error
         try:
             # The API does not promise the order of the request.
             ordered = sorted(answer["data"], key=lambda item: int(item["index"]))
@@ -91,51 +79,16 @@ class EndpointEmbedder:
             raise self._failure(f"answered with {rows.shape[1]} dimensions after {self.dimensions}")
         return unit_rows(rows)
 
-    def _post(self, body: dict[str, Any]) -> Any:
-        """Send a request and return its JSON answer; every failure is an EmbedderError that names the endpoint."""
-        headers = {"Content-Type": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        request = Request(self._address, json.dumps(body).encode(), headers, method="POST")
-        try:
-            with self._opener.open(request, timeout=self._timeout) as response:
-                return json.loads(response.read())
-        # Before URLError, of which it is a subclass: the server did answer.
-        except HTTPError as error:
-            raise self._failure(f"answered {error.code}: {_read_reason(error)}") from error
-        except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
-            raise self._failure(f"cannot be reached within {self._timeout:g} s ({error})") from error
-        except ValueError as error:
-            raise self._failure("answered with something that is not JSON") from error
-
     def _failure(self, problem: str) -> EmbedderError:
         advice = "Check the address, the model's name and the key, or use the embedder 'static'."
-        return EmbedderError(f"The embedding endpoint {self._address} (model {self._model!r}) {problem}. {advice}")
+        return EmbedderError(
+            f"The embedding endpoint {self._endpoint.address} (model {self._model!r}) {problem}. {advice}"
+        )
 
 
 def open_endpoint(model: str, url: str, api_key: str | None, timeout: float) -> EndpointEmbedder:
     """Open an embedder that asks the server at `url`, which is asked once for its dimensions."""
     return EndpointEmbedder(model, url, api_key, timeout)
-
-
-def _embeddings_address(url: str) -> str:
-    """Return the address to ask: the URL of a server, of its API or of the endpoint itself may be given."""
-    # People paste what their server prints, which is any of the three.
-    base = url.rstrip("/")
-    if base.endswith("/embeddings"):
-        return base
-    return f"{base}/embeddings" if base.endswith("/v1") else f"{base}/v1/embeddings"
-
-
-def _read_reason(error: HTTPError) -> str:
-    """Return the reason that a server gives for an error, in one line; servers write it in several ways."""
-    text = error.read(_ERROR_BYTES_READ).decode("utf-8", errors="replace")
-    try:
-        reason = json.loads(text)["error"]
-    except (ValueError, KeyError, TypeError):
-        reason = text
-    message = reason.get("message", "") if isinstance(reason, dict) else reason
-    return " ".join(str(message or error.reason).split())[:_MAX_REASON_CHARACTERS]
 
 
 class FastEmbedder:

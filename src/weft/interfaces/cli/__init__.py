@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "index": "index",
     "context": "context",
     "search": "context",
+    "ask": "answer",
     "show": "show",
     "related": "show",
     "log": "show",

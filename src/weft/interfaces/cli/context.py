@@ -59,14 +59,14 @@ def make_context_command(fields: Sequence[RequestField] = CONTEXT_FIELDS) -> Cal
     ) -> None:
         """Print one page about a question, or about the nodes you name, within a token budget."""
         # Options are read before the store is opened, so that a mistake in them is reported at once.
-        values = _read_options(fields, written)
+        values = read_options(fields, written)
         with config.open_weft(store, embedder=embedder) as weft, show_progress("weaving"):
             page = ask(weft, values)
             finish_reading(weft)
         _print_page(page, as_json, explain)
 
     own = {"explain": Explain, "store": StoreFolder, "embedder": EmbedderSpec, "as_json": AsJson}
-    return _with_options(context, fields, own)
+    return with_options(context, fields, own)
 
 
 def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Callable[..., None]:
@@ -77,7 +77,7 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
         store: str | None = None, embedder: str | None = None, as_json: bool = False, **written: Any
     ) -> None:
         """List the nodes that match best, without following links."""
-        values = _read_options(fields, written)
+        values = read_options(fields, written)
         question, view, wanted = " ".join(values["query"]), make_view(values), make_filter(values)
         if not question:
             raise InvalidInput("The question is empty. Say what to look for, as in `weft search refunds`.")
@@ -106,7 +106,7 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
         for note in (*notes, *(found.notes or (() if rows else ("Nothing matches.",)))):
             output.write_note(note)
 
-    return _with_options(search, fields, {"store": StoreFolder, "embedder": EmbedderSpec, "as_json": AsJson})
+    return with_options(search, fields, {"store": StoreFolder, "embedder": EmbedderSpec, "as_json": AsJson})
 
 
 def _search_exactly(
@@ -135,7 +135,7 @@ def _search_exactly(
 # --- options from fields ----------------------------------------------------------------------------------
 
 
-def _with_options(
+def with_options(
     command: Callable[..., None], fields: Sequence[RequestField], own: Mapping[str, Any]
 ) -> Callable[..., None]:
     """Give a command the signature from which typer makes its arguments, options and help."""
@@ -180,7 +180,7 @@ def _parameter(field: RequestField) -> inspect.Parameter:
     )
 
 
-def _read_options(fields: Sequence[RequestField], written: Mapping[str, Any]) -> dict[str, Any]:
+def read_options(fields: Sequence[RequestField], written: Mapping[str, Any]) -> dict[str, Any]:
     """Turn what typer parsed into the values of a request, by field name."""
     readers: dict[str, Callable[[Any], Any]] = {
         "words": _read_words,
