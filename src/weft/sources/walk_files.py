@@ -30,8 +30,10 @@ _NEVER_LISTED: Final = frozenset({".git", ".weft", ".DS_Store", *IGNORE_FILES})
 _READ_HIDDEN_FOLDERS: Final = frozenset(
     {".azure-pipelines", ".buildkite", ".ci", ".circleci", ".devcontainer", ".forgejo", ".gitea", ".github"}
     | {".gitlab", ".woodpecker"}
+    | {".system_generated"}
 )
-"""Hidden folders in which a project says how it is built and tested."""
+"""Hidden folders in which a project says how it is built and tested, and the one in which Antigravity keeps its
+transcripts."""
 _READ_HIDDEN_FILE: Final = re.compile(
     r"\.env\.(?:default|defaults|dist|example|sample|template)"
     r"|\..+\.(?:cfg|ini|json|jsonc|json5|toml|ya?ml)"

@@ -1,8 +1,8 @@
-"""Read the chats of coding agents that keep them in their own ways: opencode's folders, Cursor's database."""
+"""Read the chats of coding agents that keep them in their own ways: opencode's folders and database, Cursor's."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,8 +13,12 @@ from weft.sources.chat.logs import ASSISTANT, USER, Session, add_opencode_messag
 from weft.sources.values import to_time_or_none
 
 _CURSOR_ROLES: Final = {1: USER, 2: ASSISTANT}
-_MAX_COMPOSERS: Final = 20_000
-"""Chats read of one database of Cursor."""
+_MAX_CHATS: Final = 20_000
+"""Chats read of one database."""
+_OPENCODE_TABLES: Final = frozenset({"message", "part"})
+_OPENCODE_SESSIONS: Final = ("session", "session_v2")
+"""The tables in which versions of opencode keep sessions; their messages are in the same ones."""
+_SQLITE_SUFFIXES: Final = frozenset({".db", ".vscdb"})
 
 
 def is_opencode_session(content: Mapping[str, Any]) -> bool:
@@ -30,6 +34,9 @@ def is_part_of_opencode(content: Mapping[str, Any]) -> bool:
 def read_opencode_session(content: Mapping[str, Any], file: Path) -> Session:
     """Return the session that a file of opencode's storage describes, with its messages in the order of time."""
     session = Session(title=str(content.get("title") or ""))
+    if content.get("parentID"):
+        # An agent asked it of another one: nobody's words, and no rules.
+        return session
     if isinstance(content.get("directory"), str):
         session.fields["folder"] = content["directory"]
     storage = _storage(file)
@@ -42,12 +49,84 @@ def read_opencode_session(content: Mapping[str, Any], file: Path) -> Session:
 
 
 def stamp_of_messages(file: Path) -> str:
-    """Return a stamp of the messages of a session of opencode; empty for any other file."""
-    folder = _storage(file) / "message" / file.stem
+    """Return a stamp of what belongs to a file and is kept beside it; empty for a file that is whole in itself.
+
+    These are the messages of a session of opencode, and the log of a database, which it is written to first.
+    """
+    if file.suffix.lower() in _SQLITE_SUFFIXES:
+        beside = file.with_name(f"{file.name}-wal")
+    elif file.stem.startswith("ses_"):
+        beside = _storage(file) / "message" / file.stem
+    else:
+        return ""
     try:
-        return f"-{folder.stat().st_mtime_ns}" if file.stem.startswith("ses_") else ""
+        found = beside.stat()
     except OSError:
         return ""
+    return f"-{found.st_size}-{found.st_mtime_ns}"
+
+
+def is_opencode_database(file: Path) -> bool:
+    """Say whether a file is a database in which opencode keeps its sessions."""
+    try:
+        with _open_database(file) as database:
+            tables = _list_tables(database)
+    except sqlite3.Error:
+        return False
+    return tables >= _OPENCODE_TABLES and not tables.isdisjoint(_OPENCODE_SESSIONS)
+
+
+def list_opencode_sessions(file: Path) -> frozenset[str]:
+    """Return the ids of the sessions in a database of opencode; none if it cannot be read now."""
+    try:
+        with _open_database(file) as database:
+            tables = [table for table in _OPENCODE_SESSIONS if table in _list_tables(database)]
+            return frozenset(str(id) for table in tables for (id,) in database.execute(f"SELECT id FROM {table}"))
+    except sqlite3.Error:
+        return frozenset()
+
+
+def read_opencode_database(file: Path) -> list[Session]:
+    """Return the sessions in a database of opencode, each with its messages in the order of time."""
+    try:
+        with _open_database(file) as database:
+            tables = [table for table in _OPENCODE_SESSIONS if table in _list_tables(database)]
+            return [session for table in tables for session in _read_opencode_table(database, table)]
+    except sqlite3.Error as error:
+        raise SourceError(
+            f"The database cannot be read now ({error}). Close opencode, and index again."
+        ) from error
+
+
+def _read_opencode_table(database: sqlite3.Connection, table: str) -> Iterator[Session]:
+    """Yield the sessions of a table that a person held: those with a parent are the work of agents."""
+    query = f"SELECT id, title, directory FROM {table} WHERE parent_id IS NULL ORDER BY id LIMIT ?"
+    for id, title, folder in database.execute(query, (_MAX_CHATS,)).fetchall():
+        session = Session(str(id), str(title or ""))
+        if folder:
+            session.fields["folder"] = str(folder)
+        parts: dict[str, list[Mapping[str, Any]]] = {}
+        of_session = "SELECT p.message_id, p.data FROM part p JOIN message m ON m.id = p.message_id"
+        for message_id, data in database.execute(f"{of_session} WHERE m.session_id = ? ORDER BY p.id", (id,)):
+            parts.setdefault(message_id, []).append(_parse(data))
+        rows = database.execute("SELECT id, data FROM message WHERE session_id = ?", (id,)).fetchall()
+        # The id of a row is no part of its data.
+        messages = [{**_parse(data), "id": message_id} for message_id, data in rows]
+        for message in sorted(messages, key=_created):
+            add_opencode_message(session, message, parts.get(message["id"], []))
+        if session.turns:
+            yield session
+
+
+@contextmanager
+def _open_database(file: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database for reading alone: the program that it belongs to may be writing it."""
+    with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
+        yield database
+
+
+def _list_tables(database: sqlite3.Connection) -> frozenset[str]:
+    return frozenset(name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
 
 
 def _storage(file: Path) -> Path:
@@ -75,10 +154,8 @@ def _read_folder(folder: Path) -> Iterator[Mapping[str, Any]]:
 def read_cursor_database(file: Path) -> list[Session]:
     """Return the chats in a database of Cursor (`state.vscdb`); one without chats has none."""
     try:
-        # Opened for reading alone: the editor may be writing it.
-        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
-            tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            return list(_read_composers(database)) if "cursorDiskKV" in tables else []
+        with _open_database(file) as database:
+            return list(_read_composers(database)) if "cursorDiskKV" in _list_tables(database) else []
     except sqlite3.Error as error:
         raise SourceError(
             f"The database cannot be read now ({error}). Close the editor, and index again."
@@ -87,7 +164,7 @@ def read_cursor_database(file: Path) -> list[Session]:
 
 def _read_composers(database: sqlite3.Connection) -> Iterator[Session]:
     query = "SELECT key, value FROM cursorDiskKV WHERE key GLOB 'composerData:*' ORDER BY key LIMIT ?"
-    for key, value in database.execute(query, (_MAX_COMPOSERS,)):
+    for key, value in database.execute(query, (_MAX_CHATS,)):
         composer, name = _parse(value), str(key).partition(":")[2]
         session = Session(name, str(composer.get("name") or ""))
         begun = to_time_or_none(composer.get("createdAt"))

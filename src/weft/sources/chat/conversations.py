@@ -7,19 +7,21 @@ from pathlib import Path
 from typing import Any, Final
 
 import orjson
-import xxhash
 from msgspec.structs import replace
 
 from weft.errors import SourceError
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.chat.agents import (
+    is_opencode_database,
     is_opencode_session,
     is_part_of_opencode,
     read_cursor_database,
+    read_opencode_database,
     read_opencode_session,
     stamp_of_messages,
 )
+from weft.sources.chat.copies import find_copies
 from weft.sources.chat.logs import USER, Session, Turn, read_json_export, read_json_lines
 from weft.sources.chat.people import looks_like_slack, read_mailbox, read_slack_day
 from weft.sources.chat.summaries import shorten, summarise_days
@@ -57,19 +59,19 @@ _READER_VERSION: Final = "3"
 """Part of the stamp of a file; to be changed whenever the same file would give other nodes."""
 _LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson"})
 _CURSOR_SUFFIX: Final = ".vscdb"
+_OPENCODE_SUFFIX: Final = ".db"
 _MAIL_SUFFIX: Final = ".mbox"
 _NO_CONVERSATION: Final = "no conversation of its own"
 _FILE_READERS: Final[Mapping[str, Callable[[Path], list[Session]]]] = {
     _MAIL_SUFFIX: read_mailbox,
     _CURSOR_SUFFIX: read_cursor_database,
+    _OPENCODE_SUFFIX: read_opencode_database,
 }
-_HEAD_BYTES: Final = 256
-"""The beginning by which two logs are compared first."""
-_CHUNK_BYTES: Final = 1_048_576
 _SLACK_SNIFF_RECORDS: Final = 3
 """Records of a list by which a day of a Slack export is told."""
 _LOG_MARK: Final = re.compile(
-    rb'"(?:parentUuid|leafUuid)"\s*:|"sessionId"\s*:\s*"[^"]+"|"type"\s*:\s*"(?:session_meta|response_item)"'
+    rb'"(?:parentUuid|leafUuid)"\s*:|"sessionId"\s*:\s*"[^"]+"'
+    rb'|"type"\s*:\s*"(?:session_meta|response_item|USER_INPUT|PLANNER_RESPONSE)"'
 )
 _ROLE_AND_CONTENT: Final = re.compile(
     rb'"(?:role|from)"\s*:\s*"(?:user|human|assistant|system|gpt|ai|model)"[^{}]{0,2000}?"(?:content|value|parts)"\s*:'
@@ -90,7 +92,7 @@ _REASON: Final = re.compile(r"(?:because|since|reason|otherwise|the reason|that 
 class Conversations:
     """The logs and exports of conversations in one source, one unit a file."""
 
-    suffixes = frozenset({".jsonl", ".ndjson", ".json", _MAIL_SUFFIX, _CURSOR_SUFFIX})
+    suffixes = frozenset({".jsonl", ".ndjson", ".json", _MAIL_SUFFIX, _CURSOR_SUFFIX, _OPENCODE_SUFFIX})
 
     def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
@@ -100,15 +102,19 @@ class Conversations:
     def takes(self, file: File) -> bool:
         """Take a file that begins like a log or an export of conversations."""
         try:
+            suffix = file.path.suffix.lower()
             with file.path.open("rb") as stream:
-                return looks_like_conversations(stream.read(_SNIFF_BYTES), file.path.suffix.lower())
+                if not looks_like_conversations(stream.read(_SNIFF_BYTES), suffix):
+                    return False
+            # Of the databases only opencode's are read, which only their tables show.
+            return suffix != _OPENCODE_SUFFIX or is_opencode_database(file.path)
         except OSError:
             return False
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every file."""
         self._files = {file.name: file for file in files}
-        self._copies = _find_copies(files)
+        self._copies = find_copies(files)
         for file in files:
             yield file.name, self._stamp(file)
 
@@ -165,55 +171,11 @@ def _read_export(export: object, file: File) -> list[Session]:
     return read_json_export(export)
 
 
-def _find_copies(files: Sequence[File]) -> Mapping[str, str]:
-    """Return the name of the original by the name of each copy.
-
-    A file that another one begins with is a copy as well: a log that was copied, and then went on in one place.
-    """
-    by_head: dict[bytes, list[tuple[int, File]]] = {}
-    for file in files:
-        try:
-            with file.path.open("rb") as stream:
-                head = stream.read(_HEAD_BYTES)
-            size = file.path.stat().st_size
-        except OSError:
-            continue
-        by_head.setdefault(head, []).append((size, file))
-    copies: dict[str, str] = {}
-    for alike in by_head.values():
-        # The longest first, and of equal ones the first by name: that one is read.
-        kept: list[tuple[int, File]] = []
-        for size, file in sorted(alike, key=lambda each: (-each[0], each[1].name)):
-            original = next((other for _, other in kept if size and _begins_with(other, file, size)), None)
-            if original is None:
-                kept.append((size, file))
-            else:
-                copies[file.name] = original.name
-    return copies
-
-
-def _begins_with(longer: File, shorter: File, size: int) -> bool:
-    try:
-        return _hash(longer, size) == _hash(shorter, size)
-    except OSError:
-        return False
-
-
-def _hash(file: File, size: int) -> str:
-    digest = xxhash.xxh3_128()
-    with file.path.open("rb") as stream:
-        left = size
-        while left > 0 and (chunk := stream.read(min(left, _CHUNK_BYTES))):
-            digest.update(chunk)
-            left -= len(chunk)
-    return digest.hexdigest()
-
-
 def looks_like_conversations(beginning: bytes, suffix: str) -> bool:
     """Say whether a file with this beginning and suffix holds conversations rather than records."""
     if suffix == _MAIL_SUFFIX:
         return beginning.startswith(b"From ")
-    if suffix == _CURSOR_SUFFIX:
+    if suffix in (_CURSOR_SUFFIX, _OPENCODE_SUFFIX):
         return beginning.startswith(b"SQLite format 3")
     if suffix in _LINE_SUFFIXES:
         return bool(_LOG_MARK.search(beginning) or _ROLE_AND_CONTENT.search(beginning))

@@ -1,7 +1,7 @@
 """Read the turns of conversations out of logs in JSON; output of tools and system prompts are left out.
 
-The kinds are the logs of Claude Code, Codex and Gemini, the exports of ChatGPT, Claude and opencode, and lists of
-roles with content.
+The kinds are the logs of Claude Code, Codex, Gemini and Antigravity, the exports of ChatGPT, Claude and opencode,
+and lists of roles with content.
 """
 
 import re
@@ -26,6 +26,8 @@ _ROLES: Final[Mapping[str, str]] = {
     "gemini": ASSISTANT,
     "model": ASSISTANT,
     "bot": ASSISTANT,
+    "USER_INPUT": USER,
+    "PLANNER_RESPONSE": ASSISTANT,
 }
 """The speaker by the role that logs write; other roles (tools, functions, system prompts) are left out."""
 _SPOKEN: Final = re.compile(r"(user|human|assistant|ai)\s*:\s", re.IGNORECASE)
@@ -37,6 +39,9 @@ _CLIENT_MARKUP: Final = re.compile(
     re.DOTALL,
 )
 """Markup that the client of a coding assistant inserts into what its user wrote."""
+_REQUEST: Final = re.compile(r"<USER_REQUEST>(.*?)</USER_REQUEST>", re.DOTALL)
+"""The words of the person in what Antigravity sends to its model, with times, open files and settings around
+them."""
 _TEXT_TYPES: Final = frozenset({"text", "multimodal_text", "input_text", "output_text"})
 """The types of content and of its parts that are text."""
 _TIME_NAMES: Final = ("timestamp", "created_at", "create_time", "time", "date", "ts")
@@ -159,8 +164,10 @@ def _add_message(session: Session, line: Mapping[str, Any]) -> None:
     message: Mapping[str, Any] = inner if isinstance(inner, Mapping) else line
     role = _ROLES.get(str(message.get("role") or message.get("from") or message.get("sender") or line.get("type")))
     content = next((message[name] for name in ("content", "value", "text", "parts") if message.get(name)), inner)
-    if role is not None:
-        session.add(role, _join_text_parts(content), _read_time(line))
+    # Antigravity notes what it tells the model by itself as input, too.
+    if role is not None and line.get("source") != "SYSTEM":
+        text = _join_text_parts(content)
+        session.add(role, "\n\n".join(_REQUEST.findall(text)) or text, _read_time(line))
 
 
 def _read_time(line: Mapping[str, Any]) -> datetime | None:

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,126 @@ def test_a_new_message_of_opencode_is_noticed(tmp_path: Path) -> None:
     write(tmp_path / "storage" / "message" / "ses_1" / "msg_9.json", info)
     changed = {name for name, stamp in dict(source.units()).items() if before.get(name, stamp) != stamp}
     assert changed == {"session/p/ses_1.json"}
+
+
+def opencode_database(file: Path) -> None:
+    """The database that opencode has kept its sessions in since version 1.2, as far as it is read."""
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript(
+            "CREATE TABLE session (id text PRIMARY KEY, project_id text, parent_id text, directory text,"
+            " title text, time_created integer);"
+            "CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, data text);"
+            "CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, data text);"
+        )
+        database.execute("INSERT INTO session VALUES ('ses_1', 'p', NULL, '/home/ada/queue', 'Locked', 1)")
+        database.execute("INSERT INTO session VALUES ('ses_2', 'p', 'ses_1', '/home/ada/queue', 'Sub-agent', 2)")
+        for session in ("ses_1", "ses_2"):
+            for info, parts in opencode_messages():
+                id = f"{session}-{info['id']}"
+                data = json.dumps({key: value for key, value in info.items() if key not in ("id", "sessionID")})
+                database.execute("INSERT INTO message VALUES (?, ?, 0, ?)", (id, session, data))
+                for part in parts:
+                    row = (f"{id}-{part['id']}", id, session, json.dumps({**part, "id": None}))
+                    database.execute("INSERT INTO part VALUES (?, ?, ?, ?)", row)
+        database.commit()
+
+
+def test_the_database_of_opencode_is_read_without_the_work_of_agents(tmp_path: Path) -> None:
+    opencode_database(tmp_path / "opencode.db")
+    found = nodes_in(tmp_path, "")
+    messages = [node for node in found if node.kind == "message"]
+    assert [node.fields["role"] for node in messages] == [role for role, _ in OPENCODE]
+    assert [node.text for node in messages[1:]] == [text for _, text in OPENCODE[1:]]
+    assert [(node.title, node.fields["folder"]) for node in found if node.kind == "session"] == [
+        ("Locked", "/home/ada/queue")
+    ]
+    assert messages[0].key.endswith("opencode.db#ses_1@1")
+
+
+def test_sessions_that_opencode_moved_into_its_database_are_not_read_twice(tmp_path: Path) -> None:
+    write_opencode(tmp_path / "storage")
+    opencode_database(tmp_path / "opencode.db")
+    assert len([node for node in nodes_in(tmp_path, "") if node.kind == "session"]) == 1
+
+
+def test_a_message_that_is_only_in_the_log_of_a_database_is_noticed_and_read(tmp_path: Path) -> None:
+    file = tmp_path / "opencode.db"
+    opencode_database(file)
+    with closing(sqlite3.connect(file)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("SELECT 1 FROM session").fetchone()
+        source = open_source(str(tmp_path), name="s")
+        before = dict(source.units())
+        data = json.dumps({"role": "user", "time": {"created": 1772359300000}})
+        writer.execute("INSERT INTO message VALUES ('m9', 'ses_1', 0, ?)", (data,))
+        writer.execute(
+            "INSERT INTO part VALUES ('p9', 'm9', 'ses_1', ?)", (json.dumps({"type": "text", "text": "And now?"}),)
+        )
+        writer.commit()
+        after = dict(source.units())
+        assert after["opencode.db"] != before["opencode.db"]
+        assert source.read("opencode.db").nodes[-1].text == "And now?"
+
+
+def test_another_database_is_no_conversation(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as database:
+        database.execute("CREATE TABLE session (id text)")
+        database.commit()
+    assert nodes_in(tmp_path, "") == []
+
+
+def step(type: str, content: str, source: str = "MODEL", **more: Any) -> str:
+    """A line of Antigravity's transcript."""
+    line = {"step_index": 1, "source": source, "type": type, "status": "DONE", "content": content, **more}
+    return json.dumps({**line, "created_at": "2026-07-16T09:30:00Z"}) + "\n"
+
+
+ANTIGRAVITY = (
+    step(
+        "USER_INPUT",
+        "<USER_REQUEST>\nWhy is the ferry late?\n</USER_REQUEST>\n"
+        "<ADDITIONAL_METADATA>noise</ADDITIONAL_METADATA>",
+        "USER_EXPLICIT",
+    )
+    + step("PLANNER_RESPONSE", "", tool_calls=[{"name": "run_command", "args": {"CommandLine": "tide"}}])
+    + step("RUN_COMMAND", "TOOL NOISE")
+    + step("USER_INPUT", "a reminder of the client", "SYSTEM")
+    + step("PLANNER_RESPONSE", "The tide is low.", thinking="SECRET THOUGHT")
+)
+
+
+def test_a_transcript_of_antigravity_is_read_once_and_only_what_was_said(tmp_path: Path) -> None:
+    logs = tmp_path / "brain" / "0f1e" / ".system_generated" / "logs"
+    write(logs / "transcript_full.jsonl", ANTIGRAVITY)
+    write(logs / "transcript.jsonl", ANTIGRAVITY.replace("low.", "lo…"))
+    messages = [node for node in nodes_in(tmp_path, "") if node.kind == "message"]
+    assert [(node.fields["role"], node.text) for node in messages] == [
+        ("user", "Why is the ferry late?"),
+        ("assistant", "The tide is low."),
+    ]
+    assert f"{messages[0].created:%Y-%m-%d}" == "2026-07-16"
+    # Equal logs are read once, too.
+    write(logs / "transcript.jsonl", ANTIGRAVITY)
+    assert len([node for node in nodes_in(tmp_path, "") if node.kind == "message"]) == 2
+
+
+def test_of_a_log_that_grows_while_it_is_read_only_whole_lines_are_taken_and_the_rest_next_time(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "transcript.jsonl"
+    whole = ANTIGRAVITY + step("USER_INPUT", "Thanks, and when does it leave?", "USER_EXPLICIT")
+    source = open_source(str(tmp_path), name="s")
+    for cut in (len(whole) - 9, len(whole) - 60, len(ANTIGRAVITY) + 1):
+        file.write_text(whole[:cut])
+        dict(source.units())
+        unit = source.read("transcript.jsonl")
+        assert unit.problems == ()
+        said = [node.text for node in unit.nodes if node.kind == "message"]
+        assert said == ["Why is the ferry late?", "The tide is low."]
+    before = dict(source.units())
+    file.write_text(whole)
+    assert dict(source.units()) != before
+    assert source.read("transcript.jsonl").nodes[-1].text == "Thanks, and when does it leave?"
 
 
 def cursor_database(file: Path, *, apart: bool) -> None:
