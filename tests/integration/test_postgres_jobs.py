@@ -14,13 +14,18 @@ import numpy as np
 import psycopg
 import pytest
 from command_line import Cli
+from starlette.testclient import TestClient
 
 from postgres_server import drop_schema
+from rest_service import make_key
 from weft import Node, Weft
 from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.indexing.reembed import reembed
 from weft.interfaces.cli.jobs import add_job, open_queue, run_job
+from weft.interfaces.keys import Scope
+from weft.interfaces.rest.app import make_app
+from weft.interfaces.rest.served_store import Served, Serving
 from weft.model import Filter
 from weft.store.open import read_address
 from weft.store.postgres import jobs, vector_spaces
@@ -310,3 +315,23 @@ def test_a_job_that_failed_for_good_is_listed_with_its_error_and_may_be_retried(
 def test_an_embedded_store_has_no_queue(tmp_path: Path) -> None:
     with Weft.open(tmp_path / ".weft") as weft, pytest.raises(InvalidInput, match="has no queue"):
         open_queue(weft)
+
+
+def test_jobs_are_listed_over_http_for_the_tenants_of_the_key(weft: Weft, url: str, tmp_path: Path) -> None:
+    weft.put(Node("s:other", "note", tenant="other", title="other"))
+    add_job(weft, "link", "default", "")
+    add_job(weft, "link", "other", "")
+    served = Served(Serving(tmp_path, on_server=True), lambda: Weft.open(url, folder=tmp_path))
+    http = TestClient(make_app(served), base_url="http://localhost", client=("127.0.0.1", 5000))
+    every = make_key(tmp_path, "*", scopes=(Scope.READ, Scope.ADMIN))
+    own = make_key(tmp_path, "other", scopes=(Scope.READ, Scope.ADMIN))
+    try:
+        listed = http.get("/api/admin/jobs", headers=every).json()["jobs"]
+        states = [("default", "waiting"), ("other", "waiting")]
+        assert sorted((job["tenant"], job["state"]) for job in listed) == states
+        assert [job["tenant"] for job in http.get("/api/admin/jobs", headers=own).json()["jobs"]] == ["other"]
+        refused = http.post("/api/admin/snapshots", headers=every)
+        assert refused.status_code == 409
+        assert "pg_dump" in refused.json()["detail"]
+    finally:
+        served.close()

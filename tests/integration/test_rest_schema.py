@@ -31,6 +31,11 @@ def well_formed(given: Any) -> bool:
     return isinstance(given, str) and len(given) <= 200 and re.fullmatch(NAME, given) is not None
 
 
+@schemathesis.serializer("application/x-ndjson")
+def as_lines(context: Any, value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+
+
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     store = tmp_path_factory.mktemp("schema") / ".weft"
@@ -85,7 +90,11 @@ def keeps_to_it(case: schemathesis.Case, address: str) -> None:
     # A tag that was made up is of nothing that is there, and rightly refused with 412.
     case.headers.pop("if-match", None)
     response = case.call(base_url=address)
-    case.validate_response(response)
+    # OpenAPI can say that a body is text, but not that every line of it is a node or an edge.
+    lines = (
+        [schemathesis.checks.CHECKS.get_one("positive_data_acceptance")] if case.path.endswith("/import") else []
+    )
+    case.validate_response(response, excluded_checks=lines)
     assert response.status_code < 500
 
 

@@ -5,12 +5,13 @@ an export is imported; the others are exported after the nodes.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import orjson
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -122,18 +123,53 @@ def _store_lines(weft: Weft, lines: Iterable[bytes], target: str) -> Imported:
     return Imported(nodes, edges)
 
 
+def import_lines(weft: Weft, lines: Iterable[bytes], tenant: str, may_link: Callable[[str], bool]) -> Imported:
+    """Store some lines of an export, all of them or none: callers send a long one in pieces.
+
+    `may_link` tells into which other tenants an edge may lead.
+    """
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    for number, line in enumerate(lines, 1):
+        value = _read_line(number, line)
+        if "node" in value:
+            nodes.append(_node_from(value["node"], tenant))
+        elif "edge" in value:
+            edges.append(_edge_from(value["edge"], tenant))
+        elif "format" not in value and "end" not in value:
+            raise InvalidInput(f"Line {number} holds neither a node nor an edge. Nothing was imported.")
+    # A tenant that may not be linked to must not be told from one that is not there.
+    foreign = next((edge.target_tenant for edge in edges if edge.target_tenant not in (None, tenant)), None)
+    if foreign is not None and not all(may_link(edge.target_tenant or tenant) for edge in edges):
+        raise InvalidInput(f"An edge leads to tenant {foreign!r}, into which this caller may not link.")
+    with weft.store.writing():
+        weft.put(nodes)
+        weft.put(edges=edges)
+    return Imported(len(nodes), len(edges))
+
+
+def _read_line(number: int, line: bytes) -> dict[str, Any]:
+    try:
+        value = orjson.loads(line)
+    except ValueError as error:
+        raise InvalidInput(f"Line {number} is not JSON ({error}). Nothing was imported.") from error
+    if not isinstance(value, dict):
+        raise InvalidInput(f"Line {number} is no object. Nothing was imported.")
+    return value
+
+
 def _check_whole(lines: Iterable[bytes]) -> str:
     """Return the tenant of an export; refuse a file that is none, or that was cut off."""
     counts = {"node": 0, "edge": 0}
     head: dict[str, Any] = {}
     end = None
     for number, line in enumerate(lines, 1):
-        try:
-            value = orjson.loads(line)
-        except ValueError as error:
-            raise InvalidInput(f"Line {number} is not JSON ({error}). Nothing was imported.") from error
-        if not isinstance(value, dict):
-            raise InvalidInput(f"Line {number} is no object. Nothing was imported.")
+        value = _read_line(number, line)
+        # Read as it will be stored, so that a bad line in the middle leaves nothing half imported.
+        if "node" in value:
+            _node_from(value["node"], "")
+        elif "edge" in value:
+            _edge_from(value["edge"], "")
         head = value if number == 1 else head
         end = value.get("end")
         for what in counts:
@@ -149,33 +185,40 @@ def _check_whole(lines: Iterable[bytes]) -> str:
     return str(head["tenant"])
 
 
-def _node_from(plain: dict[str, Any], tenant: str) -> Node:
+class _ExportedNode(Struct, frozen=True, forbid_unknown_fields=True):
+    """A node as a line of an export has it: a file may have been written by anybody, so every value is checked."""
+
+    key: str
+    kind: str
+    tenant: str
+    title: str
+    summary: str
+    text: str
+    language: str | None
+    fields: dict[str, Any]
+    tags: tuple[str, ...]
+    aliases: tuple[Alias, ...]
+    origin: Origin
+    sequence: int | None
+    known_from: int | None
+    created: datetime | None
+    modified: datetime | None
+
+
+def _node_from(plain: object, tenant: str) -> Node:
     try:
-        return Node(
-            **{
-                **plain,
-                "tenant": tenant,
-                "tags": tuple(plain["tags"]),
-                "aliases": tuple(Alias(**alias) for alias in plain["aliases"]),
-                "origin": Origin(**plain["origin"]),
-                "created": _moment(plain["created"]),
-                "modified": _moment(plain["modified"]),
-            }
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        read = msgspec.convert(plain, _ExportedNode)
+    except msgspec.ValidationError as error:
         raise InvalidInput(f"A node of the export cannot be read ({error}): {str(plain)[:80]}.") from error
+    return Node(**{**asdict(read), "tenant": tenant})
 
 
-def _edge_from(plain: dict[str, Any], tenant: str) -> Edge:
+def _edge_from(plain: object, tenant: str) -> Edge:
     try:
-        edge = Edge(**plain)
-    except TypeError as error:
+        edge = msgspec.convert(plain, Edge)
+    except msgspec.ValidationError as error:
         raise InvalidInput(f"An edge of the export cannot be read ({error}): {str(plain)[:80]}.") from error
     return replace(edge, tenant=tenant)
-
-
-def _moment(written: str | None) -> datetime | None:
-    return datetime.fromisoformat(written) if written else None
 
 
 # --- deletion ----------------------------------------------------------------------------------------------

@@ -19,13 +19,21 @@ _BACKUPS = "backups"
 
 
 def backup(
-    target: Annotated[str, typer.Argument(metavar="FOLDER", help="A new folder for the backup.")],
+    target: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="A new folder, or an archive with --incremental.")
+    ],
+    incremental: Annotated[
+        bool, typer.Option("--incremental", help="Add to an archive only the pages that changed since its last.")
+    ] = False,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Copy the store into a new folder, while it is used, and verify the copy."""
     from weft.store.sqlite.backup import make_backup
 
+    if incremental:
+        _back_up_changes(_local_store(store), Path(target).expanduser(), as_json)
+        return
     with show_progress("backing up"):
         made = make_backup(_local_store(store), Path(target).expanduser(), datetime.now(UTC))
     if as_json:
@@ -35,8 +43,26 @@ def backup(
         output.write(f"{nodes} up to write {made.sequence}, {len(made.files)} files, verified, in {target}.")
 
 
+def _back_up_changes(store: Path, archive: Path, as_json: bool) -> None:
+    from weft.store.sqlite.backup_archive import add_to_archive
+
+    with show_progress("backing up"):
+        made = add_to_archive(store, archive, datetime.now(UTC))
+    if as_json:
+        output.write_json({"folder": str(archive), **output.as_dict(made)})
+        return
+    kind = "everything" if made.whole else "what changed"
+    output.write(
+        f"{kind.capitalize()} up to write {made.sequence}, {made.bytes:,} bytes, in {archive / made.name}."
+    )
+
+
 def restore(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder that `weft backup` made.")],
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="N", min=0, help="The newest backup of an archive without writes after N."),
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Move a store that is there aside, instead of refusing.")
     ] = False,
@@ -44,14 +70,22 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Put a backup in the place of the store, after verifying every file of it."""
-    from weft.store.sqlite.backup import restore_backup
+    from weft.store.sqlite.backup import MANIFEST, restore_backup
+    from weft.store.sqlite.backup_archive import list_archive, restore_at
 
     around, now = config.read_environment(), datetime.now(UTC)
     if config.server_url(store, around):
         raise InvalidInput(_ON_SERVER)
     place = config.find_store_to_write(store, around)
+    source = Path(folder).expanduser()
+    is_whole = (source / MANIFEST).is_file()
+    if is_whole and at is not None:
+        raise InvalidInput(f"{folder} is one backup. --at chooses from an archive of `weft backup --incremental`.")
     with show_progress("restoring"):
-        restored, aside = restore_backup(Path(folder).expanduser(), place, replace=replace, now=now)
+        if at is None and not list_archive(source):
+            restored, aside = restore_backup(source, place, replace=replace, now=now)
+        else:
+            restored, aside = restore_at(source, place, sequence=at, replace=replace, now=now)
     AuditLog(place).write("restore", backup=str(folder), sequence=restored.sequence)
     if as_json:
         output.write_json(

@@ -1,9 +1,11 @@
-"""/api/admin: the state of the store, and whole tenants, for callers with the scope admin."""
+"""/api/admin: the state of the store, its jobs and snapshots, and whole tenants, for the scope admin."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path as FilePath
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path, Request
 from msgspec.structs import asdict
 from pydantic import BaseModel, Field
 from starlette.responses import Response, StreamingResponse
@@ -14,6 +16,9 @@ from weft.interfaces import tenants
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.problems import Problem, StrictRoute
+from weft.interfaces.rest.served_store import Served
+from weft.store.sqlite.backup_archive import add_to_archive, list_archive
+from weft.store.sqlite.store import SqliteStore
 
 router = APIRouter(tags=["administration"], route_class=StrictRoute)
 
@@ -49,6 +54,50 @@ class DeletionOutput(BaseModel):
     left: int
 
 
+class ImportOutput(BaseModel):
+    """The lines of an export that were stored, in counts."""
+
+    nodes: int
+    edges: int
+
+
+class JobOutput(BaseModel):
+    """A job of a store on a server."""
+
+    id: int
+    kind: str
+    tenant: str
+    state: str
+    attempts: int
+    error: str
+    done: int
+    total: int | None
+    created: datetime
+    finished: datetime | None
+
+
+class JobsOutput(BaseModel):
+    """The jobs of the caller's tenants."""
+
+    jobs: list[JobOutput]
+
+
+class SnapshotOutput(BaseModel):
+    """A backup that the service has made: its name, its last write, and whether it builds on no other."""
+
+    name: str
+    sequence: int
+    made: str
+    whole: bool
+    bytes: int
+
+
+class SnapshotsOutput(BaseModel):
+    """The backups that the service has made."""
+
+    snapshots: list[SnapshotOutput]
+
+
 def index_lag(weft: Weft) -> int:
     """Return how many writes the search files have not taken in yet."""
     index = weft.index_status()
@@ -59,8 +108,7 @@ def index_lag(weft: Weft) -> int:
 @router.get("/api/admin/status", response_model=StatusOutput)
 def status(service: Service, caller: CurrentCaller) -> Response:
     """Return counts, versions and the lag; for a key for every tenant only."""
-    if caller.tenants is not None:
-        raise Problem(403, "The state of the store is of all tenants together. Use a key made with --tenant '*'.")
+    _check_whole_store(caller)
     weft = service.weft()
     found = weft.status()
     told = {name: getattr(found, name) for name in ("schema_version", "nodes", "edges", "passages", "bytes")}
@@ -89,17 +137,93 @@ def export_tenant(tenant: TenantName, service: Service, caller: CurrentCaller) -
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
+async def _read_lines(request: Request) -> list[bytes]:
+    return [line for line in (await request.body()).split(b"\n") if line.strip()]
+
+
+@router.post(
+    "/api/admin/tenants/{tenant}/import",
+    response_model=ImportOutput,
+    openapi_extra={"requestBody": {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
+)
+def import_tenant(
+    tenant: TenantName,
+    lines: Annotated[list[bytes], Depends(_read_lines)],
+    service: Service,
+    caller: CurrentCaller,
+) -> Response:
+    """Store lines of an export, all or none of them; a long export is sent in pieces, in order."""
+    if caller.tenants is not None and tenant not in caller.tenants:
+        raise Problem(404, f"There is no tenant {tenant!r} that this caller may manage.")
+    _check_writable(service)
+    done = tenants.import_lines(service.weft(), lines, tenant, lambda other: bool(caller.readable([other])))
+    service.audit.write("import", key=caller.key, tenant=tenant, nodes=done.nodes, edges=done.edges)
+    return answer(asdict(done))
+
+
 @router.delete("/api/admin/tenants/{tenant}", response_model=DeletionOutput)
 def delete_tenant(tenant: TenantName, service: Service, caller: CurrentCaller) -> Response:
     """Delete everything of a tenant, and return the proof of it."""
     weft = service.weft()
     _check_managed(weft, caller, tenant)
-    if service.serving.read_only:
-        raise Problem(403, "This service only reads. Delete it with one that was started without --read-only.")
+    _check_writable(service)
     proof = tenants.delete_tenant(weft, tenant)
     service.audit.write("tenant_deleted", key=caller.key, **asdict(proof))
     told = {name: value for name, value in asdict(proof).items() if name != "sequence"}
     return answer(told)
+
+
+@router.get("/api/admin/jobs", response_model=JobsOutput)
+def list_jobs(service: Service, caller: CurrentCaller) -> Response:
+    """Return the jobs of the caller's tenants, latest first; an embedded store does its work at once."""
+    store = service.weft().store
+    if isinstance(store, SqliteStore):
+        return answer({"jobs": []})
+    # Loaded here, with the driver of the server: an embedded store does without it.
+    from weft.store.postgres.jobs import JobQueue
+
+    jobs = [job for job in JobQueue(store).list_jobs() if caller.readable([job.tenant])]
+    names = JobOutput.model_fields
+    return answer({"jobs": [{name: getattr(job, name) for name in names} for job in jobs]})
+
+
+@router.get("/api/admin/snapshots", response_model=SnapshotsOutput)
+def list_snapshots(service: Service, caller: CurrentCaller) -> Response:
+    """Return the backups that the service has made, oldest first; for a key for every tenant only."""
+    _check_whole_store(caller)
+    held = list_archive(_archive(service))
+    return answer({"snapshots": [asdict(each) for each in held]})
+
+
+@router.post("/api/admin/snapshots", response_model=SnapshotOutput, status_code=201)
+def make_snapshot(service: Service, caller: CurrentCaller) -> Response:
+    """Back the store up beside itself while it is used: the pages that changed since the last time."""
+    _check_whole_store(caller)
+    _check_writable(service)
+    # A large store takes longer than an answer may; it is whole or not there at all.
+    deadline.lift()
+    made = add_to_archive(service.serving.store, _archive(service), datetime.now(UTC))
+    service.audit.write("snapshot", key=caller.key, name=made.name, sequence=made.sequence)
+    return answer(asdict(made), 201)
+
+
+def _archive(service: Served) -> FilePath:
+    if service.serving.on_server:
+        raise Problem(
+            409, "A store on a server is backed up with its server's own tools (pg_dump, pg_basebackup)."
+        )
+    store = service.serving.store
+    return store.with_name(f"{store.name}.backups") / "snapshots"
+
+
+def _check_whole_store(caller: Caller) -> None:
+    if caller.tenants is not None:
+        raise Problem(403, "The state of the store is of all tenants together. Use a key made with --tenant '*'.")
+
+
+def _check_writable(service: Served) -> None:
+    if service.serving.read_only:
+        raise Problem(403, "This service only reads. Ask one that was started without --read-only.")
 
 
 def _check_managed(weft: Weft, caller: Caller, tenant: str) -> None:

@@ -34,10 +34,14 @@ _BODY_LIMITS: Final = (
     ("/api/context", 4 * _MIB),
     ("/api/memories", _MIB),
     ("/api/experiences", _MIB),
+    # Pieces of an export.
+    ("/api/admin/tenants", MAX_BODY_BYTES),
     ("/api/search", 256 * _KIB),
 )
 _OTHER_BODY_BYTES: Final = 64 * _KIB
 """Bytes of a body by the beginning of its path, and of all others."""
+_IMPORTS: Final = ("/api/admin/tenants/", "/import")
+"""The beginning and the end of the paths whose bodies are lines of JSON."""
 _BODIES_AT_ONCE_BYTES: Final = 64 * _MIB
 _KEPT_FOR_SMALL_BYTES: Final = 16 * _MIB
 """Bytes of all bodies that one process holds, and the part of it that is kept for bodies of a few kilobytes: 400
@@ -269,6 +273,10 @@ def check_media_type(scope: Scope, body: bytes) -> None:
     if not body or scope["method"] in READING_METHODS:
         return
     media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if scope["path"].startswith(_IMPORTS[0]) and scope["path"].endswith(_IMPORTS[1]):
+        if media_type != b"application/x-ndjson":
+            raise Problem(415, "An import is lines of JSON. Send it with Content-Type: application/x-ndjson.")
+        return
     if media_type != b"application/json" and not (
         media_type.startswith(b"application/") and media_type.endswith(b"+json")
     ):

@@ -8,10 +8,9 @@ import hashlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from msgspec import Struct
@@ -23,7 +22,7 @@ from weft.store.sqlite.store import FILE_NAME
 MANIFEST: Final = "manifest.json"
 _FORMAT: Final = "weft-backup"
 _VERSION: Final = 1
-_DATABASES: Final = (FILE_NAME, "contexts.sqlite")
+DATABASES: Final = (FILE_NAME, "contexts.sqlite")
 _FILES: Final = ("keys.json", "keys.required")
 _FOLDERS: Final = ("profiles",)
 """The files that belong to a store beside its search files."""
@@ -54,16 +53,16 @@ def make_backup(store: Path, target: Path, now: datetime) -> Backup:
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     try:
-        for name in _DATABASES:
+        for name in DATABASES:
             if (store / name).is_file():
                 _copy_database(store / name, draft / name)
         _copy_beside(store, draft)
         backup = _describe(draft, now)
-        _write_synced(draft / MANIFEST, orjson.dumps({"format": _FORMAT, "version": _VERSION, **_plain(backup)}))
+        write_manifest(draft, backup)
         if target.exists():
             target.rmdir()
         draft.replace(target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
@@ -82,7 +81,11 @@ def check_backup(folder: Path) -> Backup:
     for name, digest in backup.files.items():
         file = folder / name
         # A manifest may have been written by anybody: it must not lead out of its folder.
-        if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file() or _digest(file) != digest:
+        if (
+            not file.resolve().is_relative_to(folder.resolve())
+            or not file.is_file()
+            or digest_file(file) != digest
+        ):
             raise StoreCorrupt(f"{file} is missing or was changed since the backup was made. Use another backup.")
     _check_database(folder / FILE_NAME)
     return backup
@@ -101,7 +104,7 @@ def restore_backup(folder: Path, store: Path, *, replace: bool, now: datetime) -
     for name in backup.files:
         (draft / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(folder / name, draft / name)
-        _sync_file(draft / name)
+        sync_file(draft / name)
     if store.exists() and any(store.iterdir()):
         if not replace:
             shutil.rmtree(draft)
@@ -114,7 +117,7 @@ def restore_backup(folder: Path, store: Path, *, replace: bool, now: datetime) -
     elif store.exists():
         store.rmdir()
     draft.replace(store)
-    _sync_folder(store.parent)
+    sync_folder(store.parent)
     return backup, aside
 
 
@@ -134,7 +137,7 @@ def _copy_database(source: Path, target: Path) -> None:
             writing.close()
             reading.close()
     _check_database(target)
-    _sync_file(target)
+    sync_file(target)
 
 
 def _check_database(file: Path) -> None:
@@ -166,15 +169,18 @@ def _describe(draft: Path, now: datetime) -> Backup:
         (nodes,) = connection.execute("SELECT count(*) FROM nodes").fetchone()
     finally:
         connection.close()
-    digests = {file.relative_to(draft).as_posix(): _digest(file) for file in files}
+    digests = {file.relative_to(draft).as_posix(): digest_file(file) for file in files}
     return Backup(now.isoformat(timespec="seconds"), schema, sequence, nodes, digests)
 
 
-def _plain(backup: Backup) -> Mapping[str, Any]:
-    return {name: getattr(backup, name) for name in backup.__struct_fields__}
+def write_manifest(folder: Path, backup: Backup) -> None:
+    """Write the file that makes a folder a backup; it comes last."""
+    plain = {name: getattr(backup, name) for name in backup.__struct_fields__}
+    write_synced(folder / MANIFEST, orjson.dumps({"format": _FORMAT, "version": _VERSION, **plain}))
 
 
-def _digest(file: Path) -> str:
+def digest_file(file: Path) -> str:
+    """Return the SHA-256 of a file."""
     digest = hashlib.sha256()
     with file.open("rb") as content:
         while chunk := content.read(_CHUNK_BYTES):
@@ -182,17 +188,20 @@ def _digest(file: Path) -> str:
     return digest.hexdigest()
 
 
-def _write_synced(file: Path, content: bytes) -> None:
+def write_synced(file: Path, content: bytes) -> None:
+    """Write a file that survives a power cut."""
     file.write_bytes(content)
-    _sync_file(file)
+    sync_file(file)
 
 
-def _sync_file(file: Path) -> None:
+def sync_file(file: Path) -> None:
+    """Let what was written to a file reach the disk."""
     with file.open("rb") as held:
         os.fsync(held.fileno())
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Let the names of the files in a folder reach the disk."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
