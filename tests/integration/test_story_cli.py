@@ -138,3 +138,79 @@ def test_chapters_in_doubt_refuse_a_point_until_they_are_accepted(cli: Cli, tmp_
     assert cli("story", "chapters", "--accept", "tale", *store).code == 0
     assert cli("entities", "list", "--as-of", "1", *store).code == 0
     assert cli("story", "chapters", "--accept", "nobody", *store).code == 2
+
+
+LIVES = """Chapter 1
+
+"Good day," said Ann Holt.
+
+"Good day," said Bram Vane. Ann Holt had blue eyes. She smiled. Bram Vane was the brother of Clara Vane.
+
+"Come in," said Clara Vane. She sat down. Ann Holt came in.
+
+Chapter 2
+
+Ann Holt was engaged to Bram Vane. Clara Vane sang. Then Clara Vane died.
+
+"Alas," said Ann Holt.
+
+Chapter 3
+
+Ann Holt and Bram Vane were married in the spring.
+
+"What a day," said Clara Vane.
+
+"The sun shines," said Clara Vane. Bram Vane looked into Ann Holt's green eyes.
+"""
+
+
+@pytest.fixture
+def lives(tmp_path: Path, cli: Cli) -> list[str]:
+    """The options that name a store with a story of births, deaths and mistakes."""
+    file = tmp_path / "lives.txt"
+    file.write_text(LIVES, encoding="utf-8")
+    store = ["--store", str(tmp_path / "lives")]
+    assert cli("index", str(file), "--as", "story", *store).code == 0
+    return store
+
+
+def test_a_timeline_is_in_the_order_of_the_book_and_ends_with_the_chapter(cli: Cli, lives: list[str]) -> None:
+    told = json.loads(cli("story", "timeline", "--json", *lives).out)
+    assert [(each["chapter"], each["text"]) for each in told] == [
+        (2, "Ann Holt is engaged to Bram Vane"),
+        (2, "Clara Vane dies"),
+        (3, "Ann Holt marries Bram Vane"),
+    ]
+    assert "lives.txt:" in told[0]["place"]
+    so_far = cli("story", "timeline", "--as-of", "2", *lives).out
+    assert "engaged" in so_far and "marries" not in so_far
+    assert "Bram Vane appears" in cli("story", "timeline", "Bram Vane", *lives).out
+
+
+def test_what_is_known_of_somebody_has_the_chapter_it_is_known_from(cli: Cli, lives: list[str]) -> None:
+    early = json.loads(cli("story", "known", "Clara Vane", "--as-of", "1", "--json", *lives).out)
+    assert (early["known_from"], early["state"]) == (1, "")
+    assert [(each["text"], each["known_from"]) for each in early["ties"]] == [("sibling Bram Vane", 1)]
+    late = json.loads(cli("story", "known", "Ann Holt", "--json", *lives).out)
+    assert ("spouse Bram Vane", 3) in [(each["text"], each["known_from"]) for each in late["ties"]]
+    assert "dead since chapter 2" in cli("story", "known", "Clara Vane", *lives).out
+
+
+def test_nobody_is_known_whom_the_book_does_not_hold_yet(cli: Cli, lives: list[str]) -> None:
+    done = cli("story", "known", "Tom Sallow", "--as-of", "2", *lives)
+    assert done.code != 0
+    assert "no person or thing called 'Tom Sallow'" in done.err and "up to chapter 2" in done.err
+    assert "There is no chapter 9" in cli("story", "timeline", "--as-of", "9", *lives).err
+
+
+def test_the_check_names_both_places_of_what_cannot_be(cli: Cli, lives: list[str]) -> None:
+    found = json.loads(cli("story", "check", "--json", *lives).out)
+    assert [(each["kind"], each["first"]["known_from"], each["second"]["known_from"]) for each in found] == [
+        ("dead", 2, 3),
+        ("eyes", 1, 3),
+    ]
+    assert "Clara Vane dies, and speaks later" in cli("story", "check", *lives).out
+
+
+def test_a_story_without_contradictions_has_none(cli: Cli, novel: list[str]) -> None:
+    assert "Nothing was found that cannot be" in cli("story", "check", *novel).err

@@ -155,6 +155,43 @@ def changed_stories(store: Store, tenant: str, sources: Iterable[str]) -> Iterat
             yield _read_story(store, story_input, stamp)
 
 
+class ReadStory(Struct, frozen=True):
+    """A story as its prose tells it now: the texts, the same as prose, and what is found in them."""
+
+    source: str
+    texts: Sequence[Node]
+    proses: Sequence[Prose]
+    story: Story
+
+    def place(self, passage: Passage) -> str:
+        """Return where a passage stands: its chapter, and its file and line."""
+        node = self.texts[passage.prose]
+        origin = passage_origin(node, passage)
+        chapter = "" if node.sequence is None else f"chapter {node.sequence}"
+        file = "" if origin.file is None else f"{origin.file}:{origin.first_line}"
+        return ", ".join(filter(None, (chapter, file)))
+
+    def quote(self, passage: Passage) -> str:
+        """Return a passage on one line."""
+        return _shorten(self.texts[passage.prose].text[passage.start : passage.end], _MAX_QUOTE_CHARACTERS)
+
+
+def read_stories(store: Store, tenant: str, *, as_of: int | None = None) -> Iterator[ReadStory]:
+    """Read every story of a tenant anew, or its chapters up to one."""
+    for source in sorted(store.units(tenant, _STORIES_SOURCE)):
+        with store.snapshot(View((tenant,))) as snapshot:
+            texts = [
+                node
+                for node in _read_prose(snapshot, source)
+                if as_of is None or (node.sequence is not None and node.sequence <= as_of)
+            ]
+            notes = _read_notes(snapshot)
+        if texts:
+            corrections = tuple(read_corrections(store, tenant).values())
+            proses, story = _extract(_StoryInput(source, tenant, texts, notes, corrections))
+            yield ReadStory(source, texts, proses, story)
+
+
 def has_stories(store: Store, tenants: Iterable[str]) -> bool:
     """Return whether any of the tenants has a story."""
     return any(store.units(tenant, _STORIES_SOURCE) for tenant in tenants)
@@ -189,12 +226,7 @@ def _known_entity(note: Node) -> KnownEntity:
 def _read_story(store: Store, story_input: _StoryInput, stamp: str) -> ChangedStory:
     """Find the entities and relations of a story, and return what to write and what to remove."""
     source, tenant = story_input.source, story_input.tenant
-    proses = [Prose(node.key, _blank_markup(node), node.sequence or 0) for node in story_input.texts]
-    last = max((prose.sequence for prose in proses), default=0)
-    # A view of the first chapters must not know what a later chapter corrects.
-    corrections = [correction for correction in story_input.corrections if correction.chapter <= last]
-    known = [_known_entity(note) for note in story_input.notes]
-    story = extract_story(proses, known, corrections) if proses else Story()
+    _, story = _extract(story_input)
     keys = _entity_keys(story, source)
     # An entity with a note already is a node, which belongs to the note's source.
     nodes = tuple(
@@ -225,6 +257,16 @@ def _read_story(store: Store, story_input: _StoryInput, stamp: str) -> ChangedSt
         removed=removed,
         stamp=stamp,
     )
+
+
+def _extract(story_input: _StoryInput) -> tuple[list[Prose], Story]:
+    """Return the prose of a story and what is found in it."""
+    proses = [Prose(node.key, _blank_markup(node), node.sequence or 0) for node in story_input.texts]
+    last = max((prose.sequence for prose in proses), default=0)
+    # A view of the first chapters must not know what a later chapter corrects.
+    corrections = [correction for correction in story_input.corrections if correction.chapter <= last]
+    known = [_known_entity(note) for note in story_input.notes]
+    return proses, extract_story(proses, known, corrections) if proses else Story()
 
 
 def _maker(source: str) -> str:
@@ -292,12 +334,12 @@ def _entity_node(entity: Entity, key: str, story_input: _StoryInput) -> Node:
             "spoken": entity.speech_count,
         },
         aliases=tuple(Alias(name, _maker(story_input.source)) for name in entity.aliases),
-        origin=_passage_origin(prose, definition),
+        origin=passage_origin(prose, definition),
         sequence=first.sequence,
     )
 
 
-def _passage_origin(node: Node, passage: Passage) -> Origin:
+def passage_origin(node: Node, passage: Passage) -> Origin:
     """Return the origin of a passage: the lines of the node's file that it stands on."""
     origin = node.origin
     if origin.first_line is None:

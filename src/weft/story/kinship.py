@@ -59,7 +59,10 @@ _TWO: Final = re.compile(
 )
 _A_PAIR: Final = 2
 _MARRIED: Final = re.compile(r",?\s+(?:had\s+|was\s+|is\s+|has\s+)?(?:married|wedded|wed|marries)\s+(?:to\s+)?")
-_ENGAGED: Final = re.compile(
+_WEDDING: Final = re.compile(r"\b(?:marriage|wedding)\s+of\s+(?:the\s+)?$", re.IGNORECASE)
+_TOGETHER: Final = re.compile(r"\s+(?:and|to|with)\s+")
+_WERE_MARRIED: Final = re.compile(r"\s+(?:were|got|had\s+been)\s+(?:\w+ly\s+)?married\b")
+ENGAGED: Final = re.compile(
     r",?\s+(?:had\s+been\s+|was\s+|is\s+|being\s+)?(?:now\s+)?(?:engaged|betrothed)\s+to\s+"
     r"|['’]s?\s+engagement\s+(?:to|with)\s+"
 )
@@ -72,14 +75,14 @@ _OWNED: Final = re.compile(r"(?:\b(?:your|his|her|their)|['’]s)\s+$", re.IGNOR
 _CLAUSE_BEFORE: Final = 45
 _CLAUSE_AFTER: Final = 25
 """Characters before and behind two names that are read for a doubt: about a clause."""
-_DOUBT: Final = re.compile(
-    r"\b(?:if|unless|whether|suppos\w+|imagin\w+|fanc(?:y|ied)|would|might|could|should|may|perhaps|not|never|nor"
+DOUBT: Final = re.compile(
+    r"\b(?:if|unless|whether|suppos\w+|imagin\w+|fanc(?:y|ied)|would|might|could|should|(?-i:may)|perhaps|not|never|nor"
     r"|wish\w*|hop(?:e|ed|es|ing)|want\w*|going to|about to|offered|propos\w+|pretend\w*|rumou?r\w*|like)\b"
     r"|as though\b|as if\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
 """Words of a supposition, a negation or a question, by which nothing is stated."""
-_CLAUSE_END: Final = re.compile(r"[.!;:\n\"“”]")
+_CLAUSE_END: Final = re.compile(r"[.!;:\"“”]|\n\s*\n")
 _CLAUSE_BREAK: Final = re.compile(r"[.!?;:—\"“”]|--|,\s+(?:but|and|for|while|when|as|so)\b")
 _ANOTHERS_KIN: Final = re.compile(rf"\b(?:his|her|their|my|your)\s+{_GAP}(?:{_WORDS}|[\w-]+-in-law),?\s*$")
 """Words before a name that make it somebody's kin, so that `and her` behind it means that somebody."""
@@ -91,7 +94,7 @@ _PHRASE_BEFORE: Final = 60
 
 STATED: Final = 2.0
 """The weight of a statement; all other signs weigh less, by how often each was right in novels."""
-_SUBJECT: Final = 1.1
+SUBJECT: Final = 1.1
 _ANTECEDENT: Final = 0.6
 _EITHER: Final = 0.3
 _OWN_WORDS: Final = 1.2
@@ -241,17 +244,27 @@ def _read_between(
             yield from _vote(scene, match.group(2), (first, second), STATED, span)
     elif match := _KIN_TO.fullmatch(between):
         yield from _vote(scene, match.group(1), (second, first), STATED, span)
-    elif _MARRIED.fullmatch(between):
+    elif is_marriage(scene.text, left, right):
         yield _make("spouse", first, second, Passage(scene.number, *span))
-    elif _ENGAGED.fullmatch(between):
+    elif ENGAGED.fullmatch(between):
         yield _make("betrothed", first, second, Passage(scene.number, *span))
+
+
+def is_marriage(text: str, left: Mention, right: Mention) -> bool:
+    """Return whether the words around two names tell of their marriage."""
+    between = text[left.end : right.start]
+    if _MARRIED.fullmatch(between):
+        return True
+    before = text[max(0, left.start - _PHRASE_BEFORE) : left.start]
+    is_wedding = _WEDDING.search(before) is not None or _WERE_MARRIED.match(text, right.end) is not None
+    return _TOGETHER.fullmatch(between) is not None and is_wedding
 
 
 def is_stated(text: str, left: Mention, right: Mention) -> bool:
     """Return whether the words around two names state something: no supposition, question or negation."""
     before = _CLAUSE_END.split(text[max(0, left.start - _CLAUSE_BEFORE) : left.start])[-1]
     after = _CLAUSE_END.split(text[right.end : right.end + _CLAUSE_AFTER])[0]
-    return _DOUBT.search(f"{before}{text[left.end : right.start]}{after}") is None
+    return DOUBT.search(f"{before}{text[left.end : right.start]}{after}") is None
 
 
 # --- beside one name -------------------------------------------------------------------------------------
@@ -277,7 +290,7 @@ def _read_appositions(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote
         return
     if match.end() == mention.start and "," in match.group() and not _is_apposition(text, mention):
         return
-    owners, weight = _find_owners(scene, start, match.group(1).lower(), kin)
+    owners, weight = find_owners(scene, start, match.group(1).lower(), kin)
     if turn is not None and _TIE_OF[match.group(2).lower()] == "friend":
         weight *= _FRIENDLY
     for owner in owners:
@@ -292,7 +305,7 @@ def _is_apposition(text: str, mention: Mention) -> bool:
     return _CLOSED.match(text, mention.end) is not None and not _QUOTED_END.match(text, mention.end)
 
 
-def _find_owners(scene: Scene, offset: int, pronoun: str, kin: int) -> tuple[list[int], float]:
+def find_owners(scene: Scene, offset: int, pronoun: str, kin: int) -> tuple[list[int], float]:
     """Return who `his`, `her`, `my` or `your` may mean at a place, and how much a vote for each weighs."""
     turn = scene.turn_at(offset)
     if pronoun in ("my", "our", "your"):
@@ -303,7 +316,7 @@ def _find_owners(scene: Scene, offset: int, pronoun: str, kin: int) -> tuple[lis
     if pronoun == "whose":
         before = _names_within(scene, offset - _PHRASE_BEFORE, offset)
         is_next = bool(before) and not _CLAUSE_BREAK.search(scene.text, before[-1][0].end, offset)
-        return ([before[-1][1]], _SUBJECT) if is_next else ([], 0.0)
+        return ([before[-1][1]], SUBJECT) if is_next else ([], 0.0)
     gender = _PRONOUN_GENDER[pronoun]
     if turn is not None:
         quoted = next(start for start, end in turn.quotations if start <= offset < end)
@@ -343,7 +356,7 @@ def _choose_owners(
     is_alone = len({entity for _, entity in named}) == 1
     # `Hart bowed; but his friend Lane` may speak of another man's friend, `Hart loved his sister Rosa` hardly.
     is_subject = not last.is_possessive and _CLAUSE_BREAK.search(scene.text, last.end, offset) is None
-    return together, _SUBJECT if is_alone and is_subject else _ANTECEDENT
+    return together, SUBJECT if is_alone and is_subject else _ANTECEDENT
 
 
 def _names_within(scene: Scene, start: int, end: int) -> Sequence[Named]:
@@ -371,7 +384,7 @@ def _read_unnamed(scene: Scene) -> Iterator[Vote]:
         # `My friend` is also what one calls a stranger.
         if _TIE_OF[match.group(2)] == "friend" and scene.turn_at(match.start()) is not None:
             continue
-        owners, weight = _find_owners(scene, match.start(), match.group(1).lower(), -1)
+        owners, weight = find_owners(scene, match.start(), match.group(1).lower(), -1)
         yield from _guess(scene, match.group(2), owners, weight, match.span())
     for mention, entity in scene.named:
         if mention.is_possessive and (own := _OF_OWN.match(scene.text, mention.end)):

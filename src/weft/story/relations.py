@@ -130,7 +130,7 @@ def relate(proses: Sequence[Prose], entities: Sequence[Entity], spans: SpansByPr
     directed: TypedPairs = {}
     votes: list[Vote] = []
     # Once for each entity and not for each pair: `his` and `her` are checked against it.
-    genders = [_infer_gender(entity) for entity in entities]
+    genders = [gender_of(entity) for entity in entities]
     for number in sorted(by_prose):
         mentions = sorted(by_prose[number], key=lambda found: (found[0].start, -found[0].end, found[1]))
         text = proses[number].text
@@ -141,7 +141,7 @@ def relate(proses: Sequence[Prose], entities: Sequence[Entity], spans: SpansByPr
         votes.extend(read_votes(read_scene(number, text, people, genders)))
     meetings = {pair: evidence.strength for pair, evidence in together.items()}
     for key, evidence in settle(votes, entities, genders, meetings).items():
-        evidence.passages = [(strength, _widen(each, spans(each.prose))) for strength, each in evidence.passages]
+        evidence.passages = [(strength, widen(each, spans(each.prose))) for strength, each in evidence.passages]
         directed.setdefault(key, evidence)
     ties = [*_keep_closest(together), *(_make_tie(*key, evidence) for key, evidence in directed.items())]
     return tuple(sorted(ties, key=lambda tie: (tie.type, tie.source, tie.target)))
@@ -152,7 +152,7 @@ def _make_tie(kind: str, source: int, target: int, evidence: Evidence) -> Tie:
     return Tie(source, target, kind, weight, round(evidence.confidence, 3), evidence.strongest())
 
 
-def _widen(passage: Passage, spans: Sequence[tuple[int, int]]) -> Passage:
+def widen(passage: Passage, spans: Sequence[tuple[int, int]]) -> Passage:
     """Return the sentences around a passage, or of long ones so much as can be quoted."""
     first = spans[max(0, bisect_right(spans, (passage.start, _BEYOND_TEXT)) - 1)][0] if spans else passage.start
     last = spans[max(0, bisect_right(spans, (passage.end - 1, _BEYOND_TEXT)) - 1)][1] if spans else passage.end
@@ -228,7 +228,7 @@ def _is_speaking(text: str, mention: Mention) -> bool:
 # --- stated by prose -------------------------------------------------------------------------------------
 
 
-def _infer_gender(entity: Entity) -> str:
+def gender_of(entity: Entity) -> str:
     """Return the gender of an entity, by titles and names or by the pronouns that follow."""
     tallies: dict[Form, Tally] = {}
     for mention in entity.mentions:

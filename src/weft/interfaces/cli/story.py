@@ -1,18 +1,26 @@
-"""`weft story`: list the chapters of the stories in a store, and say whether they are right."""
+"""`weft story`: list the chapters, the events and the people of the stories in a store, and check them."""
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from weft import config
-from weft.interfaces.cli import AsJson, OwnTenant, StoreFolder, output
+from weft.interfaces.cli import AsJson, AsOf, OwnTenant, StoreFolder, output
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 
 
 def make_story_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft story`."""
-    return output.make_group("Look at the chapters of a story.", decorated, chapters=print_chapters)
+    return output.make_group(
+        "Look at the chapters, events and people of a story, and check it.",
+        decorated,
+        chapters=print_chapters,
+        timeline=print_timeline,
+        known=print_known,
+        check=print_problems,
+    )
 
 
 def print_chapters(
@@ -73,3 +81,77 @@ def print_chapters(
         output.write_table(("as of", "title", "division", "where"), rows)
     if not books:
         output.write_note("No chapters are known. `weft index BOOK --as story` reads a book as a story.")
+
+
+def print_timeline(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Only what happens to this person.")] = "",
+    as_of: AsOf = None,
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """List births, engagements, marriages, killings and deaths in the order of the book."""
+    from weft.overview.plot import read_timeline
+
+    with config.open_weft(store, embedder="none") as weft:
+        moments = read_timeline(weft, name=clean(name), tenant=clean(tenant), as_of=as_of)
+    if as_json:
+        output.write_json([msgspec.to_builtins(moment) for moment in moments])
+        return
+    for moment in moments:
+        output.write(f"{moment.place}: {moment.text}{' (somebody says)' if moment.is_hearsay else ''}")
+        output.write(f"    {moment.quote}")
+    if not moments:
+        output.write_note("No birth, marriage or death is stated in a story of this store.")
+
+
+def print_known(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The person's name, or an alias.")],
+    as_of: AsOf = None,
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what is known of a person, each with the chapter from which on it is."""
+    from weft.overview.plot import read_person
+
+    with config.open_weft(store, embedder="none") as weft:
+        person = read_person(weft, clean(name), tenant=clean(tenant), as_of=as_of)
+    if as_json:
+        output.write_json(msgspec.to_builtins(person))
+        return
+    output.write(f"{person.name} ({person.kind}), from chapter {person.known_from} on")
+    if person.state:
+        output.write(f"  {person.state}")
+    for heading, known in (
+        ("called", person.names),
+        ("ties", person.ties),
+        ("places", person.places),
+        ("learns", person.knows),
+    ):
+        if known:
+            output.write(f"{heading}:")
+        for each in known:
+            text = each.text or each.quote
+            output.write(f"  {each.place}: {text}" + (f"\n    {each.quote}" if heading == "ties" else ""))
+
+
+def print_problems(
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check the stories: who speaks after dying, has eyes of two colours, and dates that are two weekdays."""
+    from weft.overview.plot import read_problems
+
+    with config.open_weft(store, embedder="none") as weft:
+        problems = read_problems(weft, tenant=clean(tenant))
+    if as_json:
+        output.write_json([msgspec.to_builtins(problem) for problem in problems])
+        return
+    for problem in problems:
+        output.write(f"{problem.source}: {problem.message}.")
+        for known in (problem.first, problem.second):
+            output.write(f"  {known.place}: {known.quote}")
+    if not problems:
+        output.write_note("Nothing was found that cannot be.")
