@@ -14,6 +14,9 @@ _VARIABLES = {
     "WEFT_INDEX": "How a store on a server is searched: `server`, `files` or a `milvus://` URL; as `--index`.",
     "WEFT_EMBEDDER": "The embedder, such as `static`, `quality`, `none` or `openai:MODEL@URL`; as `--embedder`.",
     "WEFT_API_KEY": "The key for the endpoint of an `openai:` embedder; sent there and nowhere else.",
+    "WEFT_ASK_URL": "The server whose model `weft ask` asks, with an API like OpenAI's; as `--endpoint`.",
+    "WEFT_ASK_MODEL": "The name of that model; as `--model`.",
+    "WEFT_ASK_KEY": "The key for that server; sent there and nowhere else.",
     "WEFT_TANA_TOKEN": "The token for a running Tana; sent to the address of a `tana:` source and nowhere else.",
     "WEFT_SERVED": "The settings of a service, passed on to its worker processes; not for users to set.",
     "PROMETHEUS_MULTIPROC_DIR": "The folder in which the processes of a service add up their metrics; set by "
