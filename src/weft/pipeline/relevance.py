@@ -21,11 +21,12 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.model import CALIBRATED, Candidate, Detail
+from weft.model import Candidate, Detail
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query
 from weft.pipeline.retrieve import Gathered
 from weft.pipeline.sections import Layout, Refusal, split_received
+from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.shapes import is_listed
 from weft.pipeline.slots import HeadingCost, Outcome, Reason, section_slot
 from weft.pipeline.standing import asks_about_person, has_profile, leave_out_stated
@@ -65,6 +66,16 @@ _NOTHING: Final = "Nothing here speaks to this question."
 _ASK_ON: Final = "Ask in other words, or with a floor of 0 (`--floor 0`) for the nearest matches."
 _SURELY_WANTED: Final = 0.5
 """The value of a shape from which on a candidate is what was asked for, and not only of its kind."""
+_HISTORY_PART: Final = f"shape_{Shape.HISTORY}"
+"""The value of a commit that was searched for by words, which says nothing about how well it matched."""
+_FACTOR_PART: Final = "shape_factor"
+_PARTS_BY_KIND: Final = frozenset(
+    f"shape_{shape}" for shape in (Shape.TESTS, Shape.FLOW, Shape.EXAMPLE, Shape.MANIFEST, Shape.AUTOMATION)
+)
+"""The values of what is found by its kind, whatever the question is about: tests, calls, a manifest."""
+_MAX_UNKNOWN_SHARE: Final = 0.4
+"""A question of which words that the store has never seen are so much is about something else, although a shape
+finds tests or a manifest for it: "which dependencies does the cheese industry have?"."""
 _FOUND_BY_SEARCH: Final = frozenset({"hybrid", "bm25", "vector"})
 """The sources of matches that were found for the words or the meaning of the question."""
 
@@ -197,20 +208,6 @@ def _rarities(statistics: TermStatistics, terms: Sequence[int]) -> dict[int, flo
     return dict(zip(terms, inverse_frequency(smoothed, terms).tolist(), strict=True))
 
 
-def calibrate(ranked: Sequence[Candidate], gauge: Gauge, floor: float) -> tuple[Candidate, ...]:
-    """Return the ranked candidates of a search down to the last one above the floor, with their relevance.
-
-    An earlier candidate counts as at least as relevant as those behind it, so that scores never rise.
-    """
-    kept: list[Candidate] = []
-    best = 0.0
-    for candidate in reversed(ranked):
-        best = max(best, gauge.relevance(candidate))
-        if best >= floor:
-            kept.append(replace(candidate, parts={**candidate.parts, CALIBRATED: best}))
-    return tuple(reversed(kept))
-
-
 # --- words that the store does not know --------------------------------------------------------------------
 
 
@@ -252,6 +249,7 @@ def describe_unknown(words: Sequence[str]) -> str:
 
 
 # --- questions that are always answered --------------------------------------------------------------------
+
 
 _NOUNS_FOR_ALL = """
     app application book codebase collection documentation framework library novel package program project repo
@@ -301,14 +299,31 @@ def speaks(plan: Plan, gathered: Gathered, snapshot: Snapshot, *, about_whole: b
     # What the caller names or brings is wanted, and a profile's own questions are not the caller's.
     if request.start or request.candidates is not None or not request.question.strip():
         return True
-    # A shape finds what is asked for by name, link or place, whatever words are used.
-    if any(candidate.parts.get("shape", 0.0) >= _SURELY_WANTED for candidate in gathered.candidates):
+    if _finds_surely(gathered):
         return True
     whole = is_about_whole(request.question) if about_whole is None else about_whole
     if whole or names_something(gathered.query, snapshot):
         return True
     # What people told about themselves shares no word with a question for it.
     return asks_about_person(request.question) and has_profile(snapshot)
+
+
+def _finds_surely(gathered: Gathered) -> bool:
+    """Return whether a shape found what is asked for: by a name, or by its kind where most words are known."""
+    unsure = {_HISTORY_PART} if _knows_words(gathered.query) else {_HISTORY_PART, *_PARTS_BY_KIND}
+    return any(
+        value >= _SURELY_WANTED
+        for candidate in gathered.candidates
+        for name, value in candidate.parts.items()
+        if name.startswith("shape_") and name != _FACTOR_PART and name not in unsure
+    )
+
+
+def _knows_words(query: Query) -> bool:
+    """Return whether words that the store has never seen are but a small part of the question."""
+    weights = query.term_weights()
+    unknown = sum([weight for term, weight in weights.items() if not query.statistics.frequency.get(term)])
+    return unknown < _MAX_UNKNOWN_SHARE * sum(weights.values())
 
 
 def names_something(query: Query, snapshot: Snapshot) -> bool:

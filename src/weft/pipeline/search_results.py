@@ -9,10 +9,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from weft.errors import InvalidInput
-from weft.model import SEARCH_MATCHES, Candidate, Filter
+from weft.model import CALIBRATED, SEARCH_MATCHES, Candidate, Filter
 from weft.pipeline.plan import check_floor
 from weft.pipeline.query import Query, Reading, understand
-from weft.pipeline.relevance import Gauge, calibrate, describe_silence, evidence_of, names_something
+from weft.pipeline.relevance import Gauge, describe_silence, evidence_of, names_something
 from weft.pipeline.retrieve import RetrievalResult, search
 from weft.pipeline.score import order_code
 from weft.pipeline.shapes import CODE_KINDS, COMMIT, asks_history, read_shapes
@@ -60,3 +60,17 @@ def _search_notes(query: Query, kept: Sequence[Candidate], below: int, floor: fl
         return (describe_silence(query),)
     further = "1 further match is" if below == 1 else f"{below} further matches are"
     return (f"{further} below the floor of {floor:g}, and left out.",)
+
+
+def calibrate(ranked: Sequence[Candidate], gauge: Gauge, floor: float) -> tuple[Candidate, ...]:
+    """Return the ranked candidates of a search down to the last one above the floor, with their relevance.
+
+    An earlier candidate counts as at least as relevant as those behind it, so that scores never rise.
+    """
+    kept: list[Candidate] = []
+    best = 0.0
+    for candidate in reversed(ranked):
+        best = max(best, gauge.relevance(candidate))
+        if best >= floor:
+            kept.append(replace(candidate, parts={**candidate.parts, CALIBRATED: best}))
+    return tuple(reversed(kept))

@@ -15,13 +15,13 @@ from weft.pipeline.relevance import (
     Evidence,
     Gauge,
     Measures,
-    calibrate,
     describe_unknown,
     evidence_of,
     is_about_whole,
     unknown_names,
     unknown_words,
 )
+from weft.pipeline.search_results import calibrate
 
 TEXTS = {
     "Refunds": "Refunds above 500 euros are approved by Odile, who looks at the history of the order first.",

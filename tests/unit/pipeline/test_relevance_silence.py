@@ -12,6 +12,8 @@ from weft.pipeline.relevance import complete_page_note
 from weft.pipeline.slots import Outcome, Reason
 from weft.render import FORMATS
 
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
 TEXTS = {
     "Refunds": "Refunds above 500 euros are approved by Odile, who looks at the history of the order first.",
     "Cookies": "The session cookie is signed by the proxy and expires after twenty minutes of silence.",
@@ -165,3 +167,41 @@ def test_a_page_that_leaves_ample_room_names_the_floor_though_texts_are_printed_
     notes = complete_page_note([outcome], noise=233, unspent=unspent)
     assert [note for note in notes if "233" in note and "floor" in note] == list(notes)
     assert bool(notes) == is_said
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
+    with Weft.open(tmp_path_factory.mktemp("shapes") / ".weft") as opened:
+        opened.index(str(EXAMPLES / "repo"))
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did Napoleon cross the Alps?",
+        "What changed recently in quantum physics?",
+        "Which commit introduced the French Revolution?",
+        "What tests cover photosynthesis?",
+        "Walk me through baking sourdough bread",
+        "Which dependencies does the cheese industry have?",
+        "How do I add a new recipe for pancakes?",
+        "Who calls the fire brigade?",
+        "Where is the Eiffel Tower defined?",
+    ],
+)
+def test_a_foreign_question_in_a_form_that_is_understood_gets_silence_too(repository: Weft, question: str) -> None:
+    assert is_silent(repository.context(question))
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("When was revive introduced?", "queue: add revive"),
+        ("What changed recently in Queue?", "queue:"),
+        ("Who calls open_queue?", "open_queue"),
+        ("Walk me through Queue.take", "def take"),
+    ],
+)
+def test_the_same_forms_about_what_is_there_are_answered(repository: Weft, question: str, shown: str) -> None:
+    assert shown in repository.context(question).text
