@@ -7,6 +7,8 @@ TOOLS := .venv/tools
 EVIDENCE := .venv-evidence/bin
 PEERS := .venv-evidence/installed
 WORKERS ?= 2
+AXE_VERSION := 4.14.0
+AXE := .venv/axe/package/axe.min.js
 ARGS ?=
 
 .PHONY: help demo test docs reference test-backends test-browser test-packaging screenshots torture check coverage format \
@@ -48,7 +50,7 @@ test-backends: $(TOOLS)
 torture: $(TOOLS)
 	PYTHONPATH=src:tests $(BIN)/python -m torture $(ARGS)
 
-test-browser: $(TOOLS) browser
+test-browser: $(TOOLS) browser $(AXE)
 	$(BIN)/python -m pytest --browser tests/browser $(ARGS)
 
 test-packaging: $(TOOLS)
@@ -61,6 +63,12 @@ screenshots: $(TOOLS) browser
 browser:
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
 	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium chromium-driver; }
+
+# axe-core checks accessibility in the browser tests; it is fetched beside the environment and never kept in the tree.
+$(AXE):
+	@mkdir -p .venv/axe
+	@command -v npm >/dev/null && cd .venv/axe && npm pack --silent axe-core@$(AXE_VERSION) >/dev/null && tar -xzf axe-core-*.tgz || \
+	    echo "npm or axe-core is not at hand: the accessibility tests are skipped"
 
 check: $(TOOLS)
 	$(BIN)/ruff check .

@@ -211,6 +211,7 @@ class Indexer:
 
     def ingest(self, sources: "Sequence[Source]", tenant: str, progress: "Progress | None") -> "Report":
         """Bring the store up to what the sources hold, and link the experiences that speak of it."""
+        from weft.indexing.edits import reapply_edits
         from weft.indexing.ingest import ingest
         from weft.memory.experience_store import link_experiences
 
@@ -219,6 +220,7 @@ class Indexer:
         indexing = self._writer.indexing_context()
         started = time.time_ns()
         report = ingest(sources, indexing, tenant, progress)
+        reapply_edits(indexing, tenant)
         self._record_trees(sources, tenant, started)
         # Only after a change: looking for links reads the latest experiences every time.
         linked = link_experiences(indexing, tenant=tenant) if report.written else None

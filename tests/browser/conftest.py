@@ -26,6 +26,12 @@ def address(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
                     key="odd:hostile", kind="note", title=HOSTILE, text=f"Quarterly hostility report.\n{HOSTILE}"
                 ),
                 Node(
+                    key="odd:japanese",
+                    kind="note",
+                    title="昼食の時間",
+                    text="昼食は正午に黄色いホールで出されます。",
+                ),
+                Node(
                     key="odd:hebrew", kind="note", title="שלום עולם", text="שלום עולם, זה טקסט בעברית על אבטיחים."
                 ),
             ]

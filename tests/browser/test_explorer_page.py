@@ -160,6 +160,15 @@ def test_text_from_right_to_left_is_set_so(explorer: Explorer) -> None:
     assert "rtl" in explorer.browser.execute_script(script)
 
 
+def test_japanese_is_found_and_marked_as_such(explorer: Explorer) -> None:
+    explorer.open(("topic", "昼食は何時ですか"))
+    explorer.wait_for("#page", "正午")
+    script = (
+        "return [...document.querySelectorAll('.line')].find(each => each.textContent.includes('正午に')).lang"
+    )
+    assert explorer.browser.execute_script(script) == "ja"
+
+
 def test_errors_say_what_to_do(explorer: Explorer) -> None:
     explorer.open(("topic", QUESTION), ("profile", "nonsense"))
     explorer.wait_for("#page", "nonsense")

@@ -9,7 +9,7 @@ pytest.importorskip("selenium")
 from chromium import Explorer, set_screen
 from selenium.webdriver.common.keys import Keys
 
-WAYS = ("compare", "judge", "store", "timeline", "cast", "memory", "sessions")
+WAYS = ("compare", "judge", "store", "timeline", "cast", "memory", "sessions", "corrections")
 
 
 def test_the_store_is_shown_by_source_kind_tenant_and_age(explorer: Explorer) -> None:
@@ -176,3 +176,57 @@ def test_marked_lines_become_a_set_and_score_other_settings(writing_explorer: Ex
     explorer.choose("#choices button", "Undo")
     explorer.wait_for("#drawn", "needed line")
     explorer.browser.execute_script("localStorage.clear()")
+
+
+def choose_row(explorer: Explorer, title: str) -> None:
+    explorer.wait_for("#ledger", title)
+    script = (
+        "[...document.querySelectorAll('.entry')].find(each => each.textContent.includes(arguments[0])).click();"
+        "document.querySelector('#ledger').focus()"
+    )
+    explorer.browser.execute_script(script, title)
+
+
+def test_an_item_is_forgotten_after_a_preview_and_brought_back(writing_explorer: Explorer) -> None:
+    explorer = writing_explorer
+    explorer.open(("topic", "When is lunch served?"))
+    explorer.wait_for("#page", "green hall")
+    choose_row(explorer, "Old lunch rules")
+    explorer.press("e")
+    explorer.wait("return document.querySelector('#correct').open")
+    explorer.find("#preview").click()
+    explorer.wait_for("#correct-preview", "vanished")
+    assert "Nothing is changed yet" in explorer.text("#correct-preview")
+    explorer.find("#apply").click()
+    explorer.wait("return !document.querySelector('#page').textContent.includes('green hall')")
+    explorer.choose("#undo button", "Undo")
+    explorer.wait_for("#page", "green hall")
+    explorer.open(view="corrections")
+    assert "Nothing was corrected yet" in explorer.text("#drawn")
+
+
+def test_a_kind_is_lowered_in_a_profile_of_ones_own_that_is_shown_as_toml(writing_explorer: Explorer) -> None:
+    explorer = writing_explorer
+    explorer.open(("topic", "When is lunch served?"), ("floor", "0"))
+    choose_row(explorer, "Lunch rumour")
+    explorer.press("e")
+    explorer.wait("return document.querySelector('#correct').open")
+    explorer.find("#correct-action").send_keys("Raise")
+    explorer.find("[name=factor]").send_keys("much lower")
+    explorer.find("#preview").click()
+    explorer.wait_for("#correct-preview", "rumour = 0.4")
+    explorer.find("#apply").click()
+    explorer.wait("return location.search.includes('profile=mine')")
+    explorer.wait("return document.querySelector('#profile').value === 'mine'")
+    explorer.open(view="corrections")
+    assert "Saved the profile mine" in explorer.text("#drawn")
+    explorer.choose("#drawn button", "Undo")
+    explorer.wait_for("#drawn", "Nothing was corrected yet")
+
+
+def test_an_explorer_that_only_looks_offers_no_correction(explorer: Explorer) -> None:
+    explorer.open(("topic", "How are large refunds approved?"), ("tenants", "support"))
+    explorer.find(".line.known").click()
+    assert "Correct" not in explorer.text("#card")
+    explorer.press("e")
+    explorer.wait_for("#status", "weft explore --write")

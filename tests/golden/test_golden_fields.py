@@ -184,6 +184,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "include_fields": case("helpdesk", "knowledge", REFUND, include_fields=False),
         "max_depth": case("repo", "general", replace(LOCKED, depth=4), max_depth=3),
         "lens": case("novel", "notes", PELLWICK, lens="writing"),
+        "sources": general(sources=("elsewhere",)),
         "frame": general(frame=Frame(title="Other")),
         "fusion": general(fusion=Fusion(lexical=0.0, semantic=1.0)),
         "score": general(score=Score(weights={"recency": 1.0})),

@@ -1,5 +1,6 @@
 """The routes of the explorer: what is public, what needs a key, and what they answer."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -218,3 +219,19 @@ def test_a_neighbourhood_of_a_key_has_its_tenants_only(service: Service) -> None
     service.http.headers.update(make_key(service.store, "acme"))
     assert get(service, "around", key="a:far")["nodes"][0]["title"] == "Roof tiles"
     assert service.http.get("/explore/around", params={"key": "b:1", "tenants": "other"}).status_code == 404
+
+
+def test_uncommitted_changes_are_answered_for_the_user_of_this_machine_only(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    git = ("git", "-C", str(folder), "-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    (folder / "queue.py").write_text("def lease():\n    return 60\n")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "Begin")):
+        subprocess.run([*git, *words], check=True)
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.index(folder)
+    (folder / "queue.py").write_text("def lease():\n    return 90\n")
+    service = make_service(tmp_path / ".weft")
+    assert "return 90" in get(service, "page", topic="What are my uncommitted changes?")["text"]
+    service.http.headers.update(make_key(tmp_path / ".weft", "default"))
+    assert "uncommitted:" not in get(service, "page", topic="What are my uncommitted changes?")["text"]

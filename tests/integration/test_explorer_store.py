@@ -149,3 +149,65 @@ def test_a_set_is_saved_beside_the_store_only_with_write(store: Path) -> None:
     assert (store / "judged" / "mine.json").is_file()
     outside = service.http.post("/explore/write/judged", json={"marks": MARKS, "name": "../x"}, headers=OWN)
     assert outside.status_code == 422
+
+
+# --- corrections -----------------------------------------------------------------------------------------------
+
+FORGET = {"action": "forget", "tenant": "acme", "key": "a:1", "asked": "topic=lunch&tenants=acme"}
+
+
+def post(service: Service, route: str, body: dict[str, Any], **headers: str) -> Any:
+    return service.http.post(f"/explore/write/{route}", json=body, headers={**OWN, **headers})
+
+
+def test_a_correction_is_previewed_applied_listed_and_undone(store: Path) -> None:
+    service = make_service(store, explorer_writes=True)
+    preview = post(service, "preview", FORGET).json()
+    assert [change["what"] for change in preview["changes"]] == ["vanished"]
+    assert get(service, "corrections")["corrections"] == []
+    undo = post(service, "correction", FORGET).json()["undo"]
+    assert "noon" not in get(service, "page", topic="lunch", tenants="acme", floor=0)["text"]
+    assert [each["undo"] for each in get(service, "corrections")["corrections"]] == [undo]
+    assert post(service, "undo", undo).status_code == 200
+    assert "noon" in get(service, "page", topic="lunch", tenants="acme")["text"]
+
+
+def test_a_profile_of_ones_own_is_offered_once_it_is_saved(store: Path) -> None:
+    service = make_service(store, explorer_writes=True)
+    body = {"action": "page", "name": "mine", "kinds": {"note": 2.0}, "asked": "topic=lunch&tenants=acme"}
+    assert "note = 2" in post(service, "preview", body).json()["toml"]
+    undo = post(service, "correction", body).json()["undo"]
+    assert "mine" in {profile["name"] for profile in get(service, "choices")["profiles"]}
+    post(service, "undo", undo)
+    assert "mine" not in {profile["name"] for profile in get(service, "choices")["profiles"]}
+
+
+@pytest.mark.parametrize("route", ["preview", "correction"])
+def test_corrections_need_the_right_to_write_the_tenant(store: Path, route: str) -> None:
+    assert post(make_service(store), route, FORGET).status_code == 403
+    service = make_service(store, explorer_writes=True)
+    without = service.http.post(f"/explore/write/{route}", json=FORGET)
+    assert without.status_code == 403
+    key = make_key(store, "other", write=True)
+    assert post(service, route, FORGET, **key).status_code == 403
+    own = make_key(store, "acme", write=True)
+    page = {"action": "page", "name": "mine", "kinds": {"note": 2.0}, "asked": "topic=lunch&tenants=acme"}
+    assert post(service, route, page, **own).status_code == 403
+    assert post(service, route, FORGET, **own).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"action": "page", "name": "../x"}, "name"),
+        ({"action": "page"}, "no name"),
+        ({"action": "burn"}, "action"),
+        ({"action": "edit", "key": "a:1", "tenant": "acme", "parts": {"kind": "x"}}, "parts"),
+        ({"action": "forget", "key": "a:9", "tenant": "acme"}, "a:9"),
+    ],
+)
+def test_wrong_corrections_are_named(store: Path, body: dict[str, Any], said: str) -> None:
+    service = make_service(store, explorer_writes=True)
+    done = post(service, "correction", {"asked": "topic=lunch&tenants=acme", **body})
+    assert 400 <= done.status_code < 500
+    assert said in done.json()["detail"]

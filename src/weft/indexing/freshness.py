@@ -189,6 +189,7 @@ class Upkeep:
             if (embedder is None) != (vectors is None):
                 return
             # Loaded here, because most questions find nothing changed and need none of it.
+            from weft.indexing.edits import reapply_edits
             from weft.indexing.ingest import IndexingContext
             from weft.indexing.refresh import refresh_files
             from weft.sources import open_source
@@ -205,15 +206,17 @@ class Upkeep:
             small = [name for name in (*found.changed, *found.new) if stamps[name][1] <= _MAX_BYTES]
             small.sort(key=lambda name: (-stamps[name][0], name))
             deadline = self._clock() + self._seconds
+            indexing = IndexingContext(self._store, self._index, embedder, self._open_counter())
             yield from refresh_files(
                 source,
                 record.tenant,
-                IndexingContext(self._store, self._index, embedder, self._open_counter()),
+                indexing,
                 names=sorted(found.tree.files),
                 changed=small[:_MAX_FILES],
                 gone=found.gone,
                 is_over=lambda: self._clock() >= deadline,
             )
+            reapply_edits(indexing, record.tenant)
 
 
 # --- notes -------------------------------------------------------------------------------------------------------

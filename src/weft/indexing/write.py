@@ -1,6 +1,6 @@
 """Write nodes and edges directly, a few at a time: they are linked, and found by the next question."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -70,6 +70,16 @@ def put(
         except (WeftError, OSError) as error:
             return replace(written, note=_lag_note(error))
         return _link(indexing, mention_linker, relation_linker, written)
+
+
+def link_written(indexing: IndexingContext, nodes: Sequence[Node], write: Callable[[], None]) -> None:
+    """Write nodes by a function, then draw their links and bring the index up to date."""
+    mention_linker = MentionLinker(indexing.store, indexing.index)
+    relation_linker = RelationLinker(indexing.store, indexing.index)
+    mention_linker.before_write(nodes, ())
+    relation_linker.before_write(nodes)
+    write()
+    _link(indexing, mention_linker, relation_linker, Written())
 
 
 def delete(indexing: IndexingContext, refs: Sequence[tuple[str, str]]) -> Written:

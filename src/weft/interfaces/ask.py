@@ -52,7 +52,7 @@ def _ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
     _check_depth(depth, chosen.max_depth)
     targets = find_targets(weft, values.get("topic") or (), view, profile, values.get("blend"))
     notes = check_filter(weft, make_filter(values), view.tenants)
-    changes = _working_changes(weft, targets.question, view)
+    changes = working_changes(weft, targets.question, view)
     request = make_request(
         values,
         question=targets.question,
@@ -69,7 +69,7 @@ def _ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
     return replace(context, notes=(*notes, *targets.notes, *context.notes))
 
 
-def _working_changes(weft: "Weft", question: str, view: View) -> tuple[Candidate, ...] | None:
+def working_changes(weft: "Weft", question: str, view: View) -> tuple[Candidate, ...] | None:
     """Return what is changed and not committed, if the question asks for that and there is any."""
     if not _ASKS_CHANGES.search(question):
         return None

@@ -21,6 +21,7 @@ from weft.errors import InvalidInput, StoreError
 from weft.history.contexts import FILE_NAME as CONTEXTS_FILE
 from weft.history.usage import FILE_NAME as USAGE_FILE
 from weft.history.usage import UsageLog
+from weft.indexing.edits import drop_edits
 from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete
 from weft.memory.audit import forget_undo
@@ -106,6 +107,7 @@ def erase(weft: Weft, key: str, *, now: datetime, tenant: str) -> Receipt:
         kept = _erase_contexts(folder / CONTEXTS_FILE, refs, [full_key.encode(), *pieces])
         UsageLog(folder).forget(refs)
         forget_undo(folder, full_key)
+        drop_edits(weft.store, tenant, {full_key, *(key for _, key in refs)})
         if isinstance(weft.store, SqliteStore):
             weft.store.transact(remove_unused)
         # Search files keep deleted entries until they are merged; only new ones have none.

@@ -327,7 +327,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
         "question": question,
     }
     return Plan(
-        request=request,
+        request=replace(request, filter=_among_sources(request.filter, profile)) if profile.sources else request,
         profile=profile,
         lens=lens,
         budget=_budget(request, profile),
@@ -343,6 +343,13 @@ def _flags_by_shape(profile: Profile, request: Request, question: str) -> dict[s
     shaped = [each for each in profile.parameters if each.shape and each.name not in request.parameters]
     asked = {*read_shapes(question).asked, *(["start"] if request.start else [])} if shaped else set()
     return {each.name: True for each in shaped if each.shape in asked}
+
+
+def _among_sources(filter: Filter, profile: Profile) -> Filter:
+    """Return the filter of a request within the sources of the profile."""
+    both = tuple(each for each in profile.sources if not filter.sources or each in filter.sources)
+    # No sources at all would mean every source, and no source has an empty name.
+    return replace(filter, sources=both or ("",))
 
 
 def check_floor(floor: float) -> float:

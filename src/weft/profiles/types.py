@@ -324,7 +324,8 @@ class Profile(Struct, frozen=True):
     """One kind of page, as data.
 
     `floor` is the calibrated relevance, from 0 to 1, below which a page says that there is nothing, and
-    `noise` the share of it below which a single match is left out.
+    `noise` the share of it below which a single match is left out. With `sources`, nodes of others are neither
+    found nor walked to; only who starts from one by name sees it.
     """
 
     name: str
@@ -341,6 +342,7 @@ class Profile(Struct, frozen=True):
     include_fields: bool = True
     max_depth: int = 5
     lens: str = "general"
+    sources: tuple[str, ...] = ()
     frame: Frame = Frame()
     fusion: Fusion = Fusion()
     score: Score = Score()

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 
 from weft.api import Weft
 from weft.errors import UnknownName
-from weft.interfaces.ask import find_targets
+from weft.interfaces.ask import find_targets, working_changes
 from weft.interfaces.request import clean, make_request, make_view
 from weft.interfaces.rest.access import Caller
 from weft.interfaces.rest.problems import Problem
@@ -84,8 +84,18 @@ def read_request(weft: Weft, asked: Asked, caller: Caller) -> tuple[Request, tup
         profile = weft.reader.choose_profile(asked.profile or "", asked.lens, reading.snapshot).name
     blend = "equal" if len(words) > 1 else None
     targets = find_targets(weft, words, make_view(values), profile, blend)
+    # Differences that nobody committed are for the user of this machine, not for holders of keys.
+    changes = None if caller.key else working_changes(weft, targets.question, make_view(values))
+    if changes:
+        # The question's words need not stand in a difference for it to be the answer.
+        values["floor"] = 0.0
     request = make_request(
-        values, question=targets.question, start=targets.start, topics=targets.topics, profile=profile
+        values,
+        question=targets.question,
+        start=targets.start,
+        topics=targets.topics,
+        profile=profile,
+        candidates=changes,
     )
     return request, targets.notes
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from weft.errors import UnknownName
-from weft.interfaces.explorer import compare_routes, judge_routes, shell, store_routes
+from weft.interfaces.explorer import compare_routes, correct_routes, judge_routes, shell, store_routes
 from weft.interfaces.explorer.asked import Asked, Name, answer, chosen_tenants, read_request, readable_tenants
 from weft.interfaces.explorer.drawing import describe_place, draw
 from weft.interfaces.explorer.shell import answered
@@ -155,6 +155,7 @@ def source(wanted: Annotated[Source, QueryParameters()], service: Service, calle
             "summary": node.summary,
             "text": node.text,
             "place": describe_place(node.origin),
+            "source": node.origin.source,
             # Nodes that are no part of a file count their own lines.
             "first_line": node.origin.first_line or 1,
             "tags": node.tags,
@@ -167,5 +168,12 @@ def source(wanted: Annotated[Source, QueryParameters()], service: Service, calle
 
 
 router = APIRouter(include_in_schema=False)
-for part in (shell.router, asking, compare_routes.router, judge_routes.router, store_routes.router):
+for part in (
+    shell.router,
+    asking,
+    compare_routes.router,
+    judge_routes.router,
+    correct_routes.router,
+    store_routes.router,
+):
     router.include_router(part)

@@ -63,6 +63,7 @@ VIEWS: Final = (
     View("cast", "Cast", "Who and what the stories name, and how they are tied"),
     View("memory", "Memory", "Memories and experiences, with their status"),
     View("sessions", "Sessions", "What agents were given, prompt by prompt, and why"),
+    View("corrections", "Corrections", "What was corrected by hand, and how to undo it"),
 )
 """All views, in the order in which they are listed and numbered by keys."""
 

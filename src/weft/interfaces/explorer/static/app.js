@@ -3,6 +3,7 @@
 import { Around } from "./around.js";
 import { Spending } from "./spending.js";
 import { Controls } from "./controls.js";
+import { Correcting, offerUndo } from "./correct.js";
 import { announce, byId, count, make, plural } from "./dom.js";
 import { drawCard, explainName, openSource } from "./explain.js";
 import { setUpFrame } from "./frame.js";
@@ -28,6 +29,7 @@ const controls = new Controls((changes) => change(changes));
 const reading = new Reading(choose, openChosen);
 const budget = new Spending(choose);
 const around = new Around((key) => change({ topic: [key], line: "" }));
+const correcting = new Correcting(corrected);
 const ledger = new Ledger(choose, (sort) => changeShown({ sort: state.sort === sort ? "" : sort }));
 
 // --- changing the state ---
@@ -206,7 +208,7 @@ function chosenSpan() {
 
 function drawChosen() {
   drawCard(answer, chosen.row, chosen.line >= 0 || chosen.row >= 0 ? chosenSpan() : null, 
-    { open: openChosen, why: explainChosen, start: startFromChosen, mark });
+    { open: openChosen, why: explainChosen, start: startFromChosen, mark, correct: controls.choices?.writes ? correctChosen : null });
 }
 
 function openChosen() {
@@ -251,6 +253,26 @@ function mark(needed) {
   }
   announce(toggleMark(questionOf(), reading.textOf(chosen.line), needed));
   reading.showMarks(marksOf(questionOf()));
+}
+
+// --- corrections ---
+
+function correctChosen() {
+  const row = answer?.rows[chosen.row];
+  if (!controls.choices?.writes) announce("This explorer only looks. Start it with: weft explore --write");
+  else if (!row) announce("Choose a line or a candidate first.");
+  else correcting.open(row, askedQuery(state));
+}
+
+async function corrected(undo, proposal) {
+  const isPage = proposal.action === "page";
+  // What was chosen may be gone, and a profile of one's own is in the list from now on.
+  if (isPage) controls.choices = await ask("choices", "");
+  offerUndo(isPage ? `Saved as the profile ${proposal.name}, which is used now` : "Corrected", undo, async () => {
+    controls.choices = await ask("choices", "");
+    change(isPage && state.profile === proposal.name ? { profile: "", lens: "" } : {});
+  });
+  change(isPage ? { profile: proposal.name, lens: "" } : {});
 }
 
 // --- the question ---
@@ -307,6 +329,7 @@ handleKeys({
   download: () => reading.download(),
   raw: () => changeShown({ view: state.view === "raw" ? "" : "raw" }),
   mark,
+  correct: correctChosen,
   ledger: () => changeShown({ side: "" }),
   around: () => changeShown({ side: state.side === "around" ? "" : "around", pane: "why" }),
   compare: () => document.querySelector("[data-view-to=compare]").click(),

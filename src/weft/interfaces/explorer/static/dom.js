@@ -26,6 +26,13 @@ export function hueOf(names, name) {
   return HUES[Math.max(0, names.indexOf(name)) % HUES.length];
 }
 
+// The language that decides how Han characters look; others need none.
+export function langOf(text) {
+  if (!/[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/.test(text)) return null;
+  if (/[\u3040-\u30ff]/.test(text)) return "ja";
+  return /[\uac00-\ud7af]/.test(text) ? "ko" : "zh";
+}
+
 let hiding = 0;
 
 export function announce(text) {

@@ -32,7 +32,8 @@ export function drawCard(answer, row, span, actions) {
       make("button", { type: "button", title: "w", onclick: actions.why }, "What would change it"),
       make("button", { type: "button", title: "s", onclick: actions.start }, "Start from it"),
       span?.key ? make("button", { type: "button", title: "The chosen line is needed (y)", onclick: () => actions.mark(true) }, "✓ Needed") : null,
-      span?.key ? make("button", { type: "button", title: "The chosen line is noise (u)", onclick: () => actions.mark(false) }, "✗ Noise") : null));
+      span?.key ? make("button", { type: "button", title: "The chosen line is noise (u)", onclick: () => actions.mark(false) }, "✗ Noise") : null,
+      actions.correct ? make("button", { type: "button", title: "Forget, edit, tag, merge, hide or raise (e)", onclick: actions.correct }, "Correct …") : null));
 }
 
 export async function explainName(query, name, apply) {

@@ -16,7 +16,7 @@ export function handleKeys(actions) {
     "/": goTo("question"), p: goTo("page", "page"), l: () => { actions.ledger(); goTo("ledger", "why")(); }, n: () => { actions.ledger(); goTo("why-name", "why")(); },
     b: () => { document.querySelector(".settings").open = true; byId("budget-slider").focus(); },
     j: walk(1), k: walk(-1), "[": () => actions.step(-1), "]": () => actions.step(1), w: actions.why, s: actions.start,
-    y: () => actions.mark(true), u: () => actions.mark(false), g: actions.around, x: actions.compare, r: actions.raw, c: actions.copy, d: actions.download, ...frameKeys,
+    y: () => actions.mark(true), u: () => actions.mark(false), e: actions.correct, g: actions.around, x: actions.compare, r: actions.raw, c: actions.copy, d: actions.download, ...frameKeys,
   };
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;

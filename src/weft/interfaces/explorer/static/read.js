@@ -1,6 +1,6 @@
 // Read: the page as the model gets it, line by line, each line with its source.
 
-import { announce, byId, count, make } from "./dom.js";
+import { announce, byId, count, langOf, make } from "./dom.js";
 import { drawMarkdown } from "./markdown.js";
 
 export class Reading {
@@ -30,9 +30,11 @@ export class Reading {
     this.element.classList.toggle("raw", raw || answer.format !== "markdown");
     this.lines = drawn.map(([kind, children], number) =>
       make("div", {
-        class: `line ${kind}${this.spans[number]?.key ? " known" : ""}`, dir: "auto", role: "option", id: `line-${number + 1}`,
-        "data-number": number + 1, "aria-selected": "false",
+        class: `line ${kind}${this.spans[number]?.key ? " known" : ""}`, dir: "auto", lang: langOf(lines[number]), id: `line-${number + 1}`, "data-number": number + 1,
+        // A blank line has nothing to say, so screen readers pass over it as walking does.
+        ...(kind.includes("blank") ? { "aria-hidden": "true" } : { role: "option", "aria-selected": "false" }),
       }, ...children));
+    this.element.setAttribute("role", "listbox");
     const top = this.element.scrollTop;
     this.element.replaceChildren(...this.lines);
     this.element.scrollTop = top;
@@ -73,7 +75,7 @@ export class Reading {
       const isLit = index === number;
       line.classList.toggle("lit", isLit);
       line.classList.toggle("same", !isLit && row >= 0 && this.spans[index]?.row === row);
-      line.setAttribute("aria-selected", String(isLit));
+      if (line.role) line.setAttribute("aria-selected", String(isLit));
     });
   }
 
@@ -104,6 +106,7 @@ export class Reading {
     this.current = -1;
     this.answer = null;
     this.element.removeAttribute("aria-activedescendant");
+    this.element.setAttribute("role", "region");
     this.element.replaceChildren(make("div", { class: "empty" }, ...children));
   }
 

@@ -39,6 +39,7 @@ function spans(found) {
 
 function entry(event, track) {
   const mark = track === "story" ? (event.sequence ?? "·") : when(event.at, track === "chats");
+  const label = track === "story" ? "Ask as of here" : "Ask about it";
   const isTold = event.text && event.text !== event.title;
   return make("li", { class: event.kind },
     make("span", { class: "at" }, String(mark)),
@@ -47,7 +48,7 @@ function entry(event, track) {
       make("small", { dir: "auto" }, [event.kind, event.who.join(", "), event.source].filter(Boolean).join(" · ")),
       isTold ? make("p", { dir: "auto" }, event.text) : null,
       make("a", { class: "ask-link", href: askAddress(event.key, [event.tenant], track === "story" && event.sequence !== null ? { as_of: event.sequence } : {}),
-        "aria-label": `Ask about ${event.title}` }, track === "story" ? "Ask as of here" : "Ask about it")));
+        "aria-label": `${label}: ${event.title}` }, label)));
 }
 
 view.redraw();
