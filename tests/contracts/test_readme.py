@@ -1,14 +1,15 @@
 """What the README shows is real: its recording and its figures.
 
-Its blocks are run by test_doc_blocks.py in this checkout, and its quick starts by tests/packaging/test_newcomer.py as
+Its blocks are run by test_doc_blocks.py in this checkout, its quick starts by tests/packaging/test_newcomer.py as
 somebody types them who is new.
 """
 
 import re
 from xml.etree import ElementTree
 
-from doc_blocks import ROOT, find_blocks, steps
 from scripts.terminal_recording import PICTURE, SESSION, Line, draw, record
+
+from doc_blocks import ROOT, find_blocks, steps
 
 README = (ROOT / "README.md").read_text("utf-8")
 QUICK_STARTS = [block for block in find_blocks(README) if block.mark == "new folder"]
