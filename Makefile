@@ -23,7 +23,7 @@ help:
 	@echo "make torture   kill, starve and damage a store for a minute or two, and count what is lost (ARGS are passed on)"
 	@echo "make test-browser    try the explorer in a real browser (installs Debian's chromium where there is none)"
 	@echo "make test-packaging  install with pip, pipx and uv from a local index, into new environments"
-	@echo "make screenshots     make the pictures of docs/explorer/"
+	@echo "make screenshots     make the pictures of docs/explorer/ and the recording of the README"
 	@echo "make check   ruff, ruff format, mypy --strict and the layer test"
 	@echo "make coverage   tests of the learning memory, at least 90 % of its lines"
 	@echo "make format  let ruff rewrite what it can"
@@ -58,6 +58,7 @@ test-packaging: $(TOOLS)
 
 screenshots: $(TOOLS) browser
 	$(BIN)/python scripts/explorer_screenshots.py $(ARGS)
+	$(BIN)/python scripts/terminal_recording.py
 
 .PHONY: browser
 browser:

@@ -9,7 +9,8 @@ The kind of a block says how it is tried:
 - `text` and blocks without a kind are neither commands nor code: pictures, output, shapes.
 
 A comment on the line above a block changes that: `<!-- not run: REASON -->` leaves it alone, `<!-- file: PATH -->`
-writes it into that file of the folder, `<!-- prints: -->` says that the Python above must print it.
+writes it into that file of the folder, `<!-- prints: -->` says that the Python above must print it, and
+`<!-- new folder -->` begins again in an empty folder.
 """
 
 import ast
@@ -37,7 +38,8 @@ PORT = "8790"
 RUN = ("console", "sh", "bash", "python", "json", "toml", "yaml")
 LEFT_ALONE = ("", "text", "markdown", "xml", "ini", "diff", "html", "csv", "mdx")
 _BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>not run|file|prints):(?P<said>.*?) -->\n+)?^```(?P<kind>[a-z]*)[^\n]*\n(?P<body>.*?)^```$",
+    r"(?:^<!-- (?P<mark>not run|file|prints|new folder):?(?P<said>.*?) -->\n+)?"
+    r"^```(?P<kind>[a-z]*)[^\n]*\n(?P<body>.*?)^```$",
     re.M | re.S,
 )
 
@@ -49,6 +51,8 @@ class Block:
     kind: str
     body: str
     line: int
+    start: int = 0
+    """Where its body begins in the document, in characters."""
     mark: str = ""
     said: str = ""
 
@@ -57,11 +61,15 @@ def find_blocks(text: str) -> list[Block]:
     """The fenced blocks of a document."""
     return [
         Block(
-            found["kind"], found["body"], text.count("\n", 0, found.start("body")), found["mark"] or "",
+            found["kind"],
+            found["body"],
+            text.count("\n", 0, found.start("body")),
+            found.start("body"),
+            found["mark"] or "",
             (found["said"] or "").strip(),
         )
         for found in _BLOCK.finditer(text)
-    ]  # fmt: skip
+    ]
 
 
 def steps(body: str) -> list[tuple[str, str]]:
@@ -103,20 +111,22 @@ class Reader:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])
 
+    def begin_again(self) -> None:
+        """Go on in an empty folder beside the last one, in a new shell."""
+        self.close()
+        (self.state / "shell").unlink(missing_ok=True)
+        self.folder = self.folder.with_name(f"{self.folder.name.partition('-')[0]}-{len(self.started)}")
+        self.folder.mkdir()
+
     def environment(self) -> dict[str, str]:
         """An environment in which `weft` is the one under test and nothing of the user's is found."""
         own = ("WEFT_", "XDG_", "COV_", "PYTHONPATH")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
-        programs = self.state / "bin"
-        programs.mkdir(exist_ok=True)
-        for name, module in (("weft", "weft"), ("weft-hook", "weft.interfaces.hooks"), ("python", "")):
-            program = programs / name
-            program.write_text(f'#!/bin/sh\nexec "{self.python}" {"-m " + module if module else ""} "$@"\n')
-            program.chmod(0o755)
+        programs = Path(self.python).parent
         if self.source is not None:
+            programs = self.state / "bin"
+            self._lay_programs(programs)
             kept["PYTHONPATH"] = str(self.source)
-            for name in ("pip", "pipx", "uv"):
-                _stand_in(programs / name)
         return {
             **kept,
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
@@ -125,6 +135,16 @@ class Reader:
             "COLUMNS": "200",
             "NO_COLOR": "1",
         }
+
+    def _lay_programs(self, folder: Path) -> None:
+        """Write the programs that an installation would bring, for this checkout."""
+        folder.mkdir(exist_ok=True)
+        for name, module in (("weft", "-m weft"), ("weft-hook", "-m weft.interfaces.hooks"), ("python", "")):
+            program = folder / name
+            program.write_text(f'#!/bin/sh\nexec "{self.python}" {module} "$@"\n')
+            program.chmod(0o755)
+        for name in ("pip", "pipx", "uv"):
+            _stand_in(folder / name)
 
     def shell(self, script: str) -> tuple[int, str, str]:
         """Run a script where the last one left off; return its code, output and errors."""
@@ -142,12 +162,18 @@ class Reader:
             code = done.wait(timeout=120)
         return code, out.read_text("utf-8").replace(self.port, PORT), err.read_text("utf-8")
 
+    def working(self) -> Path:
+        """The folder in which the last command left the reader."""
+        kept = self.state / "shell"
+        found = re.findall(r'^cd "(.*)"$', kept.read_text("utf-8"), re.M) if kept.exists() else []
+        return Path(found[-1]) if found else self.folder
+
     def run_python(self, code: str, name: str) -> str:
         """Run code in the page's namespace, and return what it printed."""
         printed = io.StringIO()
         compiled = compile(code.replace(PORT, self.port), name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         before = Path.cwd()
-        os.chdir(self.folder)
+        os.chdir(self.working())
         try:
             with contextlib.redirect_stdout(printed):
                 waiting = eval(compiled, self.namespace)
@@ -178,23 +204,23 @@ def _stand_in(program: Path) -> None:
 
 def follow(text: str, name: str, reader: Reader, update: bool = False) -> str:
     """Run the blocks of a document; return it with what was printed where `update` says so."""
-    printed = ""
+    printed, bodies = "", {}
     for block in find_blocks(text):
         where = f"{name}:{block.line}"
         if block.mark == "not run":
             continue
+        if block.mark == "new folder":
+            reader.begin_again()
         if block.mark == "file":
-            path = reader.folder / block.said
+            path = reader.working() / block.said
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.body.replace(PORT, reader.port), encoding="utf-8")
         elif block.mark == "prints":
-            if update and not is_printed(block.body, printed):
-                begin = "<!-- prints: -->\n```text\n"
-                text = text.replace(f"{begin}{block.body}```", f"{begin}{printed}```", 1)
-            elif not update:
-                assert is_printed(block.body, printed), f"{where}: the Python above prints:\n{printed}"
+            if not is_printed(block.body, printed):
+                assert update, f"{where}: the Python above prints:\n{printed}"
+                bodies[block] = printed
         elif block.kind == "console":
-            text = _follow_console(text, block, where, reader, update)
+            bodies[block] = _follow_console(block, where, reader, update)
         elif block.kind in ("sh", "bash"):
             code, _, errors = reader.shell(block.body)
             assert code == 0, f"{where}: {errors}"
@@ -204,16 +230,21 @@ def follow(text: str, name: str, reader: Reader, update: bool = False) -> str:
             {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}[block.kind](block.body)
         else:
             assert block.kind in LEFT_ALONE, f"{where}: no test knows what to do with a block of {block.kind!r}"
+    for block, body in reversed(bodies.items()):
+        text = text[: block.start] + body + text[block.start + len(block.body) :]
     return text
 
 
-def _follow_console(text: str, block: Block, where: str, reader: Reader, update: bool) -> str:
+def _follow_console(block: Block, where: str, reader: Reader, update: bool) -> str:
+    """Run the commands of a block; return it with what they printed where that differs and `update` says so."""
     assert steps(block.body), f"{where}: a console block has commands after `$ `"
+    parts = []
     for command, shown in steps(block.body):
         code, printed, errors = reader.shell(command)
         assert code == 0, f"{where}: {command}\n{errors}"
-        if is_printed(shown, printed):
-            continue
-        assert update, f"{where}: {command} prints something else; DOCS_UPDATE=1 rewrites the page:\n{printed}"
-        text = text.replace(f"$ {command}\n{shown}", f"$ {command}\n{printed}", 1)
-    return text
+        matches = is_printed(shown, printed)
+        assert matches or update, (
+            f"{where}: {command} prints something else; DOCS_UPDATE=1 rewrites it:\n{printed}"
+        )
+        parts.append(f"$ {command}\n{shown if matches else printed}")
+    return "".join(parts)

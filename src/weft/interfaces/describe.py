@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from weft.history import Difference
 from weft.model import CALIBRATED, Candidate, Edge, LedgerEntry, Node, Origin, Step, View
-from weft.pipeline.shapes import DEFINITION_KINDS
 
 if TYPE_CHECKING:
     from weft.api import Weft
+    from weft.history import Difference
     from weft.memory import Experience
     from weft.pipeline.exact import ExactHit
 
@@ -128,6 +127,9 @@ def _hit_line(hit: "ExactHit") -> str:
     node, text = hit.node, "" if hit.around else one_line(hit.text, _HIT_WIDTH)
     if not node.origin.file:
         return f"{_place(node)}: {text}"
+    # Imported here: `weft --help` loads this module, and the shapes of questions would take a tenth of its time.
+    from weft.pipeline.shapes import DEFINITION_KINDS
+
     around = f"[{one_line(node.title, _LINE_TITLE_WIDTH)}] " if node.kind in DEFINITION_KINDS else ""
     return f"{node.origin.file}:{hit.line}: {around}{text}".rstrip()
 
@@ -296,7 +298,7 @@ def format_origin(origin: Origin) -> str:
     return f"{origin.file}{line}{mark}" if origin.file else origin.url or origin.commit or ""
 
 
-def difference_lines(difference: Difference) -> Iterator[str]:
+def difference_lines(difference: "Difference") -> Iterator[str]:
     """Yield the lines of a difference: changes of the request, each change with its reason, and a count."""
     yield f"{difference.before} → {difference.after}"
     for request_change in difference.asked:

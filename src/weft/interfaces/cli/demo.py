@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 _PACKAGE: Final = Path(__file__).parents[2]
+_WORLDS: Final = ("helpdesk", "novel", "repo", "vault")
+"""The folders of examples/ that hold knowledge; the others hold programs."""
 _DEFAULT_QUESTION: Final = "How do I process a refund?"
 _MAX_LISTED_SOURCES: Final = 8
 """Sources listed below the page: enough to see where it came from without pushing it off the screen."""
@@ -75,7 +77,7 @@ def _example_worlds() -> list[Path]:
     # They are inside the package when it is installed, and at the root when it runs from a checkout.
     for examples in (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples"):
         if examples.is_dir():
-            return sorted(world for world in examples.iterdir() if world.is_dir())
+            return [examples / world for world in _WORLDS]
     raise SourceError("The example worlds are missing from this installation. Install Weft again with pip.")
 
 

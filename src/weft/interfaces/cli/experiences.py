@@ -1,6 +1,5 @@
 """`weft experience` and `weft premortem`: record what is tried and what came of it, and list past failures."""
 
-import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -260,6 +259,9 @@ def premortem(
     with config.open_weft(store, embedder=embedder) as weft:
         # The assembler is asynchronous because its documented interface is; here it serves one call.
         assembler = make_assembler(weft, read_tenants(tenants))
+        # Imported here: `weft --help` loads this module and never waits for anything.
+        import asyncio
+
         warning = asyncio.run(
             assembler.get_premortem_context(clean(domain), _clean_optional(strategy), limit, max_tokens)
         )
