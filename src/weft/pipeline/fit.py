@@ -10,13 +10,27 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item, Node, NodeRef
+from weft.pipeline.shapes import CODE_KINDS, TEST_TAG
 from weft.pipeline.slot_filler import MIN_EXCERPT_TOKENS, MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
-from weft.pipeline.slots import Cost, Outcome, PageBudget, Shorten, Slot
+from weft.pipeline.slots import Cost, Outcome, PageBudget, Reason, Shorten, Slot, find_text_ref
 from weft.pipeline.snippets import SnippetFiller
 from weft.profiles.types import Order, Select
+from weft.text import find_signature
 
 _MAX_LEVEL: Final = 6
 """The deepest level that is printed: a tree of a hundred levels would leave no room for words."""
+_MIN_TOKENS_FOR_FILES: Final = 1_500
+"""Tokens of the smallest page on which further files are opened: smaller ones need it for the best pieces."""
+_FILES_SHARE: Final = 0.04
+"""The share of a page that is kept for files of which nothing would be shown: a heading and a signature each."""
+_LARGE_FILES_SHARE: Final = 0.08
+"""The same share of what a page has beyond a small one: the last pieces of a large page matter least, and an agent
+wants to know where else to look. Pages of 8,000 tokens showed 95.7 % of wanted files without it, 98.8 with it."""
+_SMALL_PAGE_TOKENS: Final = 4_000
+_MIN_FILES: Final = 6
+"""Files of code among the candidates from which on some may be left out."""
+_MIN_OPENING_CHARACTERS: Final = 40
+"""Characters that the opening of code without a signature has at least, so that it is more than a brace."""
 _FAR_PAST: Final = datetime.min.replace(tzinfo=UTC)
 
 Children = Mapping[NodeRef, Sequence[NodeRef]]
@@ -38,6 +52,8 @@ def fit(
     """
     # Floats throughout: infinity stands for no budget, and shares are fractions.
     page = PageBudget(UNLIMITED if budget is None else float(budget), cost, shorten, repeats)
+    reserved = _tokens_for_files(slots, page.total)
+    page.total -= reserved
     root = _fill_by_relevance(slots, page) if select == "relevance" else _fill_by_share(slots, page)
     root.share_leftovers()
     fillers = list(root.fillers())
@@ -45,7 +61,69 @@ def fit(
     for filler in fillers:
         if filler.slot.relax:
             filler.offer(page.remaining, relaxed=True)
-    return tuple([outcome for filler in fillers for outcome in filler.outcomes()])
+    opened: dict[NodeRef, Item] = {}
+    if reserved:
+        page.total += reserved
+        for filler in fillers:
+            opened |= _open_files(filler, page) if isinstance(filler, SnippetFiller) else {}
+        # All of it is left where every file that was found is shown already.
+        for filler in fillers:
+            filler.offer(page.remaining, relaxed=filler.slot.relax)
+    return tuple([_with_opening(outcome, opened) for filler in fillers for outcome in filler.outcomes()])
+
+
+# --- files of code of which a large page would show nothing -------------------------------------------------
+
+
+def _tokens_for_files(slots: Sequence[Slot], total: float) -> int:
+    """Return the tokens that are kept for files of code of which no piece is shown otherwise."""
+    if not _MIN_TOKENS_FOR_FILES <= total < UNLIMITED:
+        return 0
+    files = {_code_file(each) for slot in slots if slot.snippets is not None for each in slot.candidates} - {None}
+    beyond = max(total - _SMALL_PAGE_TOKENS, 0)
+    tokens = _FILES_SHARE * (total - beyond) + _LARGE_FILES_SHARE * beyond
+    return int(tokens) if len(files) >= _MIN_FILES else 0
+
+
+def _code_file(candidate: Candidate) -> str | None:
+    """Return the file of a piece of code; None for tests, and for anything else."""
+    node = candidate.node
+    return node.origin.file if node.kind in CODE_KINDS and TEST_TAG not in node.tags else None
+
+
+def _open_files(filler: SnippetFiller, page: PageBudget) -> dict[NodeRef, Item]:
+    """Return the opening of the best piece of each file that the slot shows nothing of, while there is room."""
+    candidates = filler.slot.candidates
+    shown = {_code_file(candidates[owner]) for owner in filler.item_tokens} | {None}
+    opened: dict[NodeRef, Item] = {}
+    # Best first, and so are the pieces of each file.
+    for candidate in candidates:
+        file = _code_file(candidate)
+        if file in shown or not candidate.node.text.strip() or find_text_ref(candidate) in page.printed_in:
+            continue
+        item = Item(candidate, Detail.EXCERPT, (_opening(candidate.node),))
+        tokens = page.cost(filler.slot, item)
+        if tokens > page.remaining:
+            break
+        shown.add(file)
+        page.spent += tokens
+        opened[candidate.node.ref] = replace(item, tokens=tokens)
+    return opened
+
+
+def _opening(node: Node) -> tuple[int, int]:
+    """Return the lines of a definition's signature, or the first lines of other code."""
+    signature = find_signature(node.text, str(node.fields.get("signature") or ""))
+    end = node.text.find("\n", _MIN_OPENING_CHARACTERS)
+    return signature or (0, end if end > 0 else len(node.text))
+
+
+def _with_opening(outcome: Outcome, opened: Mapping[NodeRef, Item]) -> Outcome:
+    """Return the outcome of a candidate of which the opening is shown, unless more of it is."""
+    item = opened.get(outcome.candidate.node.ref)
+    if item is None or outcome.item is not None:
+        return outcome
+    return replace(outcome, item=item, reason=Reason.OPENS_FILE, explanation=Reason.OPENS_FILE.value)
 
 
 Filler = SlotFiller | SnippetFiller

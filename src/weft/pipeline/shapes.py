@@ -31,10 +31,6 @@ from weft.text import looks_like_code
 
 _MAX_PROSE_CHARS: Final = 1_200
 """Characters of a question that are read for phrases; people ask before or after what they paste."""
-_MAX_LOG_CHARS: Final = 20_000
-"""Characters of a pasted log that are read, half from its beginning and half from its end, where the error is."""
-_MAX_FRAMES: Final = 24
-"""Frames of a traceback that are looked up, the innermost; recursion repeats the same few."""
 _MAX_NAMES: Final = 6
 """Names that are looked up; a question with more is a pasted piece of code."""
 _MIN_QUOTED_WORDS: Final = 4
@@ -43,28 +39,8 @@ _MAX_QUOTATION_CHARS: Final = 400
 _MAX_TYPE_QUESTION_CHARS: Final = 80  # a longer question is not about a single word
 
 _CODE_FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_FRAME_LINE: Final = re.compile(
-    r"""
-    # Python
-    File\ "(?P<file1>[^"\n]{1,300})",\ line\ (?P<line1>\d{1,7})(?:,\ in\ (?P<name1>[\w.<>]{1,200}))?
-    # Java, JavaScript
-    |\bat\ (?:async\ )?(?P<name2>[\w.$<>]{1,200})\ ?\((?P<file2>[^():\n]{1,300}):(?P<line2>\d{1,7})
-    # pytest, Go
-    |^[ \t]*(?P<file3>[\w./@\\~-]{1,300}\.\w{1,6}):(?P<line3>\d{1,7})(?::(?:\ in\ (?P<name3>\w{1,200}))?|\b)
-    # a function of Go
-    |^(?:[\w.-]{1,100}/){1,8}[\w.-]{1,100}\.(?:\(\*?\w{1,100}\)\.)?(?P<name4>\w{1,200})\(
-    # the name of a test, as a test runner prints it
-    |(?<![\w./\\-])(?P<file5>[\w./\\-]{1,300}\.\w{1,6})::(?:\w{1,200}::)?(?P<name5>\w{1,200})
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
-_ERROR_LINE: Final = re.compile(
-    r"(?:^(?:E\s{1,8}|Caused by: )?|(?<=`))(?P<error>panic|fatal(?: error)?|Uncaught \w+|[A-Za-z_][\w.]{0,200}): "
-    r"(?P<message>\S.{5,400})",
-    re.MULTILINE,
-)
-_LOG_MARKS: Final = ("Traceback (most recent call last)", "panic: ", "goroutine ", "FAILED ", "\n    at ")
-_ERROR_NAME: Final = re.compile(r"(?:Error|Exception|Warning|Failure|Fault)\Z|\Apanic|\Afatal|\AUncaught")
+_MARKS_OF_LOGS: Final = (":", "\n", ", line ")
+"""One of these stands in every line of a log that tells a place or an error, and in few questions."""
 _PLACE: Final = re.compile(
     r"(?<![\w/.])(?P<file>(?:[\w.-]{1,100}/){0,12}[\w.-]{1,100}\.[A-Za-z]\w{0,5}):(?P<line>\d{1,6})\b"
 )
@@ -166,8 +142,7 @@ class Shapes(Struct, frozen=True):
 
 def read_shapes(question: str) -> Shapes:
     """Return the shapes of a question; a question of no special shape has an empty record."""
-    log, prose = _split_log(question)
-    frames = tuple(_frames(log))
+    prose, frames, errors = _split_log(question)
     names = tuple(dict.fromkeys(_names(prose)))[:_MAX_NAMES]
     asked = {shape for shape in PHRASES if shape not in _ABOUT_NAMES and _holds_phrase(shape, prose)}
     named = {shape for shape in _ABOUT_NAMES if _holds_phrase(shape, prose)}
@@ -177,7 +152,7 @@ def read_shapes(question: str) -> Shapes:
             names = tuple(dict.fromkeys(match[1] for match in word.finditer(prose)))[:_MAX_NAMES]
     if names:
         asked |= named
-    quotations = (*_error_messages(log), *_quotations(prose))
+    quotations = (*errors, *_quotations(prose))
     places = tuple(Frame(match["file"], int(match["line"])) for match in _PLACE.finditer(prose))[:_MAX_NAMES]
     hashes = tuple(dict.fromkeys(match[0] for match in _HASH.finditer(prose)))[:_MAX_NAMES]
     files = tuple(dict.fromkeys(_FILE.findall(prose)))[:_MAX_NAMES]
@@ -230,33 +205,15 @@ def _expand(phrase: str) -> str:
     return phrase.replace("\0", _GAP).replace("<name>", f"(?-i:{_NAME})")
 
 
-def _split_log(question: str) -> tuple[str, str]:
-    """Return what was pasted from a log, and what was asked in words; one without a log has none."""
-    if len(question) > _MAX_LOG_CHARS:
-        question = f"{question[: _MAX_LOG_CHARS // 2]}\n{question[-_MAX_LOG_CHARS // 2 :]}"
-    has_frames = _FRAME_LINE.search(question) is not None
-    if not has_frames and not any(mark in question for mark in _LOG_MARKS):
-        return _only_errors(question), _shorten_prose(_CODE_FENCE.sub(" ", question))
-    lines = _CODE_FENCE.sub(" ", question).split("\n")
-    asked = [line for line in lines if not _looks_logged(line)]
-    return question, _shorten_prose("\n".join(asked))
+def _split_log(question: str) -> tuple[str, tuple[Frame, ...], tuple[str, ...]]:
+    """Return what was asked in words, and the frames and the error of a log that was pasted with it."""
+    if not any(mark in question for mark in _MARKS_OF_LOGS):
+        return _shorten_prose(_CODE_FENCE.sub(" ", question)), (), ()
+    # Only the few questions that may hold a line of a log pay for loading this.
+    from weft.pipeline.stack_traces import error_messages, read_frames, split_log
 
-
-def _only_errors(question: str) -> str:
-    """Return the lines of a question that read like the last line of a traceback."""
-    errors = [match for match in _ERROR_LINE.finditer(question) if _ERROR_NAME.search(match["error"])]
-    return "\n".join(match[0] for match in errors)
-
-
-def _looks_logged(line: str) -> bool:
-    """Return whether a line of a question with a traceback belongs to that."""
-    return (
-        not line.strip()
-        or line[:1].isspace()
-        or line.startswith(("Traceback", "goroutine", "E  ", "FAILED", ">  "))
-        or _FRAME_LINE.search(line) is not None
-        or _ERROR_LINE.match(line) is not None
-    )
+    log, asked = split_log(question)
+    return _shorten_prose(asked), read_frames(log), tuple(error_messages(log))
 
 
 def _shorten_prose(prose: str) -> str:
@@ -265,26 +222,6 @@ def _shorten_prose(prose: str) -> str:
         return prose
     half = _MAX_PROSE_CHARS // 2
     return f"{prose[:half]}\n{prose[-half:]}"
-
-
-def _frames(log: str) -> list[Frame]:
-    """Return the frames of a traceback, the innermost last, each once."""
-    found: dict[Frame, None] = {}
-    for match in _FRAME_LINE.finditer(log):
-        groups = {name[:-1]: value for name, value in match.groupdict().items() if value}
-        frame = Frame(groups.get("file", ""), int(groups.get("line", 0)), groups.get("name", ""))
-        # Moved to the end where it is met again, because the innermost frames tell most.
-        found.pop(frame, None)
-        found[frame] = None
-    return list(found)[-_MAX_FRAMES:]
-
-
-def _error_messages(log: str) -> Iterator[str]:
-    """Yield the message of the last error in a log: the line that says what went wrong."""
-    errors = list(_ERROR_LINE.finditer(log))
-    named = [match for match in errors if _ERROR_NAME.search(match["error"])] or errors
-    if named:
-        yield named[-1]["message"]
 
 
 def _quotations(prose: str) -> Iterator[str]:

@@ -89,6 +89,7 @@ class Reason(StrEnum):
     FITS_AS_PASSAGE = "the passage fits whole"
     FITS_AT_TOP_LEVEL = "fits as {detail}, the most that the section prints of it"
     REDUCED = "reduced to fit: {left}"
+    OPENS_FILE = "only its signature, as the one piece of its file"
     PRINTED_ELSEWHERE = "already printed in {slot}"
     ITEM_LIMIT = "the section's limit of {limit} items is reached"
     NOTHING_TO_PRINT = "has nothing to print as {levels}"
@@ -105,7 +106,7 @@ class Reason(StrEnum):
 
 
 _WANTING_ROOM: Final = frozenset(
-    {Reason.REDUCED, Reason.NO_ROOM, Reason.NO_ROOM_NOR_POINTER, Reason.PAGE_TOO_SMALL}
+    {Reason.REDUCED, Reason.OPENS_FILE, Reason.NO_ROOM, Reason.NO_ROOM_NOR_POINTER, Reason.PAGE_TOO_SMALL}
 )
 
 
