@@ -6,6 +6,7 @@ loaded only when that command runs, or for `weft --help`.
 
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Annotated, Any, Final, NoReturn
 
@@ -25,6 +26,8 @@ _INTERRUPTED_MESSAGE: Final = (
     "interrupted. Nothing is half-written: finished work is kept, and the same command continues from there."
 )
 _AS_OF_HELP: Final = "Only what is known up to this point of the sequence, such as a chapter."
+
+_quiet: Final = ContextVar("quiet", default=False)
 
 COMMANDS: Final = {
     "index": "index",
@@ -67,6 +70,8 @@ COMMANDS: Final = {
     "lens": "profiles",
     "eval": "evaluate",
     "demo": "demo",
+    "init": "init",
+    "completion": "completion",
 }
 """The module of each command, in the order of `weft --help`; `version`, the last one, is in this module."""
 _GROUPS: Final = ("jobs", "profile", "lens", "keys", "tenants", "experience", "entities", "story")
@@ -136,7 +141,9 @@ def run(arguments: Sequence[str]) -> int:
     # Before anything can fail, so that the message about a failure can be printed.
     for stream in (sys.stdout, sys.stderr):
         _configure_stream(stream)
-    debug, rest = _extract_debug(arguments)
+    debug, rest = _extract_flag("--debug", arguments)
+    quiet, rest = _extract_flag("--quiet", rest)
+    _quiet.set(quiet)
     try:
         code = _invoke(_apply_index_option(rest))
     except KeyboardInterrupt:
@@ -159,15 +166,20 @@ def _invoke(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else DONE
 
 
-def _extract_debug(arguments: Sequence[str]) -> tuple[bool, list[str]]:
-    """Return whether `--debug` is given, and the arguments without it.
+def is_quiet() -> bool:
+    """Return whether the command line asked for the answer alone, without notes, reports and progress."""
+    return _quiet.get()
 
-    It may stand anywhere before `--`, because it is mostly appended to a command that just failed.
+
+def _extract_flag(flag: str, arguments: Sequence[str]) -> tuple[bool, list[str]]:
+    """Return whether a flag of every command is given, and the arguments without it.
+
+    It may stand anywhere before `--`, because `--debug` is mostly appended to a command that just failed.
     """
     # What follows `--` belongs to the question, even if it looks like an option.
     end = list(arguments).index("--") if "--" in arguments else len(arguments)
     before, after = arguments[:end], arguments[end:]
-    return "--debug" in before, [*(word for word in before if word != "--debug"), *after]
+    return flag in before, [*(word for word in before if word != flag), *after]
 
 
 def _apply_index_option(arguments: Sequence[str]) -> list[str]:
@@ -260,6 +272,9 @@ def _weft(
     debug: Annotated[
         bool, typer.Option("--debug", help="Print the traceback of an error. May stand anywhere.")
     ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print no notes, reports and progress. May stand anywhere.")
+    ] = False,
     index: Annotated[
         str,
         typer.Option(
@@ -271,7 +286,7 @@ def _weft(
     ] = "",
 ) -> None:
     """Weave what is known into one page that fits a token budget and says where every line came from."""
-    # `debug` and `index` are declared only for the help: `run` has taken them out of the arguments already.
+    # `debug`, `quiet` and `index` are declared for the help only: `run` has taken them out of the arguments.
     from weft.interfaces.cli import output
 
     if show_version:

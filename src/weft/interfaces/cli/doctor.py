@@ -1,6 +1,7 @@
 """`weft doctor`: check the store and the installation, and say what to do about each problem."""
 
 import os
+import re
 import shutil
 import sqlite3
 import sys
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
 
 _LIBRARIES: Final = ("numpy", "tantivy", "tiktoken")
 """Libraries with compiled parts, whose versions explain most reports about an installation."""
+
+
+_COMMAND: Final = re.compile(r"`(weft [^`]+)`|(pip (?:un)?install [^\n]+?)(?:[.;]? *$|[.;] )")
+"""A command in the detail of a check."""
+_REMEDIES: Final = {
+    "store": "weft index PATH",
+    "tokenizer": "pip install --force-reinstall weft-context",
+    "vectors": "weft reembed",
+    "integrity": "weft doctor --repair",
+    "search index": "weft doctor --repair",
+}
+"""What to type about a check whose detail names no command."""
 
 
 class Check(Struct, frozen=True):
@@ -53,8 +66,23 @@ def doctor(
     else:
         for check in checks:
             output.write(f"{check.state:8}{check.name}: {check.detail}")
+        output.write(f"\n{_advise(checks)}")
     if any(check.state == "problem" for check in checks):
         raise typer.Exit(STORE_PROBLEM)
+
+
+def _advise(checks: Sequence[Check]) -> str:
+    """Return what to type next: what the first problem or note names, or a question."""
+    for state in ("problem", "note"):
+        for check in checks:
+            if check.state == state:
+                named = _COMMAND.search(check.detail)
+                command = (named[1] or named[2]) if named else _REMEDIES.get(check.name)
+                if command:
+                    return f"Type next, because of {check.name}: {command}"
+    if any(check.state == "problem" for check in checks):
+        return "Type next, after mending what is told above: weft doctor"
+    return 'All is well. Type next: weft context "YOUR QUESTION"'
 
 
 def _run_checks(store: str | None, spec: str | None, repair: bool) -> Iterator[Check]:

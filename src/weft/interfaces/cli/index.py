@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from weft import config
-from weft.interfaces.cli import PARTLY_DONE, AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
+from weft.interfaces.cli import PARTLY_DONE, AsJson, EmbedderSpec, OwnTenant, StoreFolder, is_quiet, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
@@ -89,7 +89,7 @@ def index(
             output.write_json({"store": weft.location, **output.as_dict(report)}, indented=not watch)
         else:
             _write_report(report, weft.location)
-            if report.entities:
+            if report.entities and not is_quiet():
                 _write_chapters(weft, report.sources, clean(tenant))
         return report
 
@@ -98,7 +98,7 @@ def index(
         if dependencies:
             _index_dependencies(weft, [Path(path) for path in paths if path != _TANA], as_json)
         report = _index_and_follow(weft, paths, run) if watch else run(weft)
-        if embed_in_background(weft) is not None and not as_json:
+        if embed_in_background(weft) is not None and not as_json and not is_quiet():
             output.write("Better vectors are made in the background; `weft status` shows how far they are.")
     if report.problems:
         raise typer.Exit(PARTLY_DONE)
@@ -151,6 +151,15 @@ def _confirm_move(source: str, before: str, now: Path) -> bool:
 
 
 def _write_report(report: "Report", location: str) -> None:
+    if not is_quiet():
+        _write_counts(report, location)
+    if report.problems:
+        found = output.count_noun(len(report.problems), "problem")
+        output.write_note(f"{found}; the rest was indexed:", is_problem=True)
+        output.write_problem_notes([(problem.where, problem.reason) for problem in report.problems])
+
+
+def _write_counts(report: "Report", location: str) -> None:
     changed = "all unchanged" if not report.units_changed else f"{report.units_changed:,} new or changed"
     output.write(
         f"Indexed {', '.join(report.sources)} into {output.short_path(location)}: "
@@ -172,9 +181,6 @@ def _write_report(report: "Report", location: str) -> None:
         output.write(f"{output.count_noun(report.redacted, 'secret')} redacted: pages print [redacted: …] there.")
     if report.entities:
         output.write(f"{output.count_noun(report.entities, 'entity', 'entities')} found in the story.")
-    if report.problems:
-        output.write_note(f"{output.count_noun(len(report.problems), 'problem')}; the rest was indexed:")
-        output.write_problem_notes([(problem.where, problem.reason) for problem in report.problems])
 
 
 def _write_chapters(weft: "Weft", sources: "Sequence[str]", tenant: str) -> None:

@@ -43,7 +43,8 @@ def install(
     remove: Annotated[bool, typer.Option("--remove", help="Remove what this command added.")] = False,
     name: Annotated[str, typer.Option(metavar="NAME", help="What the client calls the server.")] = "weft",
     command: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="How to start Weft, such as 'uvx weft'.")
+        str | None,
+        typer.Option(metavar="WORDS", help="How to start Weft, such as 'uvx --from weft-context[mcp] weft'."),
     ] = None,
     profile: Annotated[
         str | None, typer.Option(metavar="NAME", help="The kind of page when a call names none.")
@@ -226,7 +227,8 @@ def _command_words(
         return (*complete(shlex.split(command or ""), Path(sys.executable)), *options)
     except ValueError as error:
         raise InvalidInput(
-            f"{command!r} is not a command ({error}). Write it as in a shell, such as 'uvx weft'."
+            f"{command!r} is not a command ({error}). Write it as in a shell, such as "
+            "'uvx --from weft-context[mcp] weft'."
         ) from error
 
 

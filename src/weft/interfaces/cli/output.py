@@ -16,7 +16,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from weft.interfaces.cli import BAD_INPUT
+from weft.interfaces.cli import BAD_INPUT, is_quiet
 from weft.interfaces.describe import one_line, printable, table_lines
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _DELAY_SECONDS: Final = 1.0
 @contextmanager
 def show_progress(stage: str, delay: float = _DELAY_SECONDS) -> "Iterator[Progress]":
     """Yield a function to report progress to; a bar appears after `delay` seconds, if stderr is a terminal."""
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield _ignore_progress
         return
     bar = ProgressBar(stage, delay)
@@ -132,8 +132,13 @@ def write(text: str) -> None:
         raise typer.Exit(0) from None
 
 
-def write_note(text: str) -> None:
-    """Print a note to stderr: something worth knowing that is not part of the answer."""
+def write_note(text: str, *, is_problem: bool = False) -> None:
+    """Print a note to stderr: something worth knowing that is not part of the answer.
+
+    With `--quiet` only problems are printed.
+    """
+    if is_quiet() and not is_problem:
+        return
     sys.stderr.write(f"note: {text}\n")
     sys.stderr.flush()
 
@@ -173,10 +178,10 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 def write_problem_notes(problems: Sequence[tuple[str, str]]) -> None:
     """Print the first problems, each its place and its reason, as notes, and how many more there are."""
     for place, reason in problems[:MAX_LISTED_PROBLEMS]:
-        write_note(f"  {place}: {reason}")
+        write_note(f"  {place}: {reason}", is_problem=True)
     more = len(problems) - MAX_LISTED_PROBLEMS
     if more > 0:
-        write_note(f"  and {more:,} more (--json lists all)")
+        write_note(f"  and {more:,} more (--json lists all)", is_problem=True)
 
 
 def write_check_results(problems: Mapping[str, Sequence[str]], as_json: bool) -> None:

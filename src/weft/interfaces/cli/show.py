@@ -1,7 +1,7 @@
 """`weft show`, `related`, `log` and `status`: print a node, its neighbours, its commits, or what is stored."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
@@ -26,6 +26,9 @@ NodeName = Annotated[
         help="A key, id, title or alias, FILE:LINE, FILE:10-40, the name of a definition, or a commit's hash.",
     ),
 ]
+
+_BAR_WIDTH: Final = 40
+"""Characters of the longest bar in the picture of a store: a line of 80 columns with a name and a number."""
 
 
 def show(
@@ -174,20 +177,39 @@ def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson =
     )
     if counts.quality_vectors is not None:
         output.write(_quality_line(counts))
+    _write_picture(counts.by_kind)
     for heading, numbers in (
         ("tenants", counts.by_tenant),
-        ("kinds", counts.by_kind),
         ("sources", counts.by_source),
         ("links", counts.by_edge_type),
     ):
-        largest_first = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
-        listed = ", ".join(f"{output.one_line(name)} {number:,}" for name, number in largest_first)
+        listed = ", ".join(f"{output.one_line(name)} {number:,}" for name, number in _largest_first(numbers))
         output.write(f"{heading}: {listed or '(none)'}")
     if hooks.spoke or hooks.silent:
         output.write(
             f"hooks: spoke at {hooks.spoke:,} of {hooks.spoke + hooks.silent:,} prompts, gave "
             f"{output.count_noun(hooks.given, 'item')}, of which {hooks.used:,} were named later"
         )
+
+
+def _largest_first(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _write_picture(kinds: Mapping[str, int]) -> None:
+    """Print a bar for each kind of node, as long as its share of the largest; the largest first."""
+    drawn = _largest_first(kinds)
+    if not drawn:
+        output.write("kinds: (none)")
+        return
+    output.write("kinds:")
+    names = [output.one_line(name) for name, _ in drawn]
+    width, most = max(map(len, names)), drawn[0][1]
+    digits = len(f"{most:,}")
+    for name, (_, number) in zip(names, drawn, strict=True):
+        # At least one mark, so that what is there is seen; a plain character, which every terminal has.
+        bar = "#" * max(1, round(_BAR_WIDTH * number / most))
+        output.write(f"  {name:{width}}  {number:{digits},}  {bar}")
 
 
 def _quality_line(counts: "StoreStatus") -> str:
