@@ -214,3 +214,17 @@ def test_the_check_names_both_places_of_what_cannot_be(cli: Cli, lives: list[str
 
 def test_a_story_without_contradictions_has_none(cli: Cli, novel: list[str]) -> None:
     assert "Nothing was found that cannot be" in cli("story", "check", *novel).err
+
+
+def test_a_quotation_remembered_badly_is_attributed_with_its_chapter(cli: Cli, tmp_path: Path) -> None:
+    file, store = tmp_path / "mill.txt", ["--store", str(tmp_path / "mill")]
+    text = LIVES.replace(
+        "Then Clara Vane died.",
+        'Then Clara Vane died.\n\n"The miller keeps his silver under the broken wheel," said Bram Vane.',
+    )
+    file.write_text(text, encoding="utf-8")
+    assert cli("index", str(file), "--as", "story", *store).code == 0
+    asked = cli("context", 'Who said "the miller hides silver under that broken wheel"?', *store)
+    assert "is said by Bram Vane (chapter 2)" in asked.out + asked.err
+    unasked = cli("context", "Where does the miller keep his silver?", *store)
+    assert "is said by" not in unasked.out + unasked.err
