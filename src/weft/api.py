@@ -34,8 +34,8 @@ from weft.model import (
     as_tuple,
 )
 from weft.pipeline.assemble import assemble
+from weft.pipeline.ledger import quotation_notes
 from weft.pipeline.query import Reading, StageCallback, pause_garbage_collection
-from weft.pipeline.relevance import quotation_notes
 from weft.pipeline.retrieve import RetrievalResult
 from weft.pipeline.search_results import search_above
 from weft.ports import StoreStatus

@@ -21,7 +21,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.model import Candidate, Context, Detail
+from weft.model import Candidate, Detail
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query
 from weft.pipeline.retrieve import Gathered
@@ -62,8 +62,6 @@ _MIN_TOKENS_FOR_NEAREST: Final = 300
 _AMPLE_TOKENS: Final = 1_000
 """Tokens left on a page from which on it was not for want of room that a text is printed in part: no single piece
 of a text is so long."""
-_QUOTES: Final = frozenset("\"“«‘'")
-_PROSE: Final = ("scene", "chapter")
 _NOTHING: Final = "Nothing here speaks to this question."
 _ASK_ON: Final = "Ask in other words, or with a floor of 0 (`--floor 0`) for the nearest matches."
 _SURELY_WANTED: Final = 0.5
@@ -339,16 +337,6 @@ def names_something(query: Query, snapshot: Snapshot) -> bool:
     if len(question.split()) > 1:
         return False
     return any(query.statistics.frequency.get(term_hash(term), 0) for term in analyze(question)[:1])
-
-
-def quotation_notes(question: str, page: Context, snapshot: Snapshot) -> tuple[str, ...]:
-    """Return who says what a question quotes, where the page shows prose of a story."""
-    if not _QUOTES.intersection(question) or not any(each.kind in _PROSE for each in page.sources):
-        return ()
-    # Few questions quote, and no other needs the words of speech.
-    from weft.pipeline.said_by import name_speaker
-
-    return name_speaker(question, page, snapshot)
 
 
 def unknown_names_note(plan: Plan, query: Query) -> tuple[str, ...]:
