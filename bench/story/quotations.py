@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Final
 
 from weft import Weft
+from weft.overview.cast import list_entities
+from weft.story import name_key
 from weft.text.terms import analyze
 from weft.tokens import counter_for
 
@@ -35,7 +37,7 @@ _REPLACED: Final = 0.1
 _IN_A_ROW: Final = 6
 _PASSAGE_WORDS: Final = 150
 _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
-_SAID_BY: Final = re.compile(r"(?i)\bsaid by ([^\n.;:]+)")
+_SAID_BY: Final = re.compile(r"\bsaid by (.+?)(?: \(chapter \d+\))?\.$")
 
 
 def draw(folder: Path, words: Sequence[str]) -> Iterator[tuple[str, str, frozenset[str]]]:
@@ -120,12 +122,20 @@ def main(data: Path, novels: Sequence[str]) -> None:
         row = [0, 0, 0, 0]
         with tempfile.TemporaryDirectory() as folder, Weft.open(folder) as weft:
             weft.index(data / novel / "novel_text.txt")
+            aliases = {
+                each.node.title: {
+                    name_key(each.node.title),
+                    *(name_key(alias.text) for alias in each.node.aliases),
+                }
+                for each in list_entities(weft)
+            }
             for said, garbled, names in draw(data / novel, _WORD.findall(text)):
                 question = f'Who said "{garbled}"?'
-                page = weft.context(question, max_tokens=_MAX_TOKENS).text
+                context = weft.context(question, max_tokens=_MAX_TOKENS)
+                page = context.text
                 found, by_bm25 = is_found(said, page), is_found(said, by_words(question))
-                speaker = _SAID_BY.search(page)
-                is_right = speaker is not None and speaker.group(1).strip() in names
+                speaker = next(filter(None, map(_SAID_BY.search, context.notes)), None)
+                is_right = speaker is not None and bool(aliases[speaker.group(1)] & set(map(name_key, names)))
                 for index, value in enumerate((found, by_bm25, is_right, speaker is not None and not is_right)):
                     row[index] += value
                 if not found:

@@ -34,6 +34,7 @@ from weft.model import (
     as_tuple,
 )
 from weft.pipeline.assemble import assemble
+from weft.pipeline.ledger import quotation_notes
 from weft.pipeline.query import Reading, StageCallback, pause_garbage_collection
 from weft.pipeline.retrieve import RetrievalResult
 from weft.pipeline.search_results import search_above
@@ -181,7 +182,8 @@ class Weft:
             with self.reading(request.view) as reading, pause_garbage_collection():
                 chosen = profile or self.reader.choose_profile(request.profile, request.lens, reading.snapshot)
                 settled = replace(request, profile=chosen.name)
-                return with_notes(assemble(settled, chosen, reading, count, now, observe), *reading.notes)
+                page = assemble(settled, chosen, reading, count, now, observe)
+                return with_notes(page, *reading.notes, *quotation_notes(request.question, page, reading.snapshot))
 
         return with_notes(retry_once(answer), note)
 

@@ -214,3 +214,55 @@ def test_the_check_names_both_places_of_what_cannot_be(cli: Cli, lives: list[str
 
 def test_a_story_without_contradictions_has_none(cli: Cli, novel: list[str]) -> None:
     assert "Nothing was found that cannot be" in cli("story", "check", *novel).err
+
+
+def test_a_quotation_remembered_badly_is_attributed_with_its_chapter(cli: Cli, tmp_path: Path) -> None:
+    file, store = tmp_path / "mill.txt", ["--store", str(tmp_path / "mill")]
+    text = LIVES.replace(
+        "Then Clara Vane died.",
+        'Then Clara Vane died.\n\n"The miller keeps his silver under the broken wheel," said Bram Vane.',
+    )
+    file.write_text(text, encoding="utf-8")
+    assert cli("index", str(file), "--as", "story", *store).code == 0
+    asked = cli("context", 'Who said "the miller hides silver under that broken wheel"?', *store)
+    assert "is said by Bram Vane (chapter 2)" in asked.out + asked.err
+    unasked = cli("context", "Where does the miller keep his silver?", *store)
+    assert "is said by" not in unasked.out + unasked.err
+
+
+def test_a_codex_is_drafted_accepted_and_rejected_and_overwrites_nothing(
+    cli: Cli, lives: list[str], tmp_path: Path
+) -> None:
+    vault = tmp_path / "vault"
+    drafts = vault / "codex-drafts"
+    assert cli("story", "codex", str(vault), "--least", "1", *lives).code == 0
+    names = {file.stem for file in drafts.iterdir()}
+    assert {"Ann Holt", "Bram Vane", "Clara Vane"} <= names
+    ann = (drafts / "Ann Holt.md").read_text(encoding="utf-8")
+    assert "becomes: character" in ann and 'spouse: ["[[Bram Vane]]"]' in ann and "chapter 3" in ann
+
+    (drafts / "Ann Holt.md").write_text(ann + "She hates rain.\n", encoding="utf-8")
+    assert "was edited" in cli("story", "codex", str(vault), "--reject", "Ann Holt", *lives).err
+    assert cli("story", "codex", str(vault), "--accept", "Ann Holt", *lives).code == 0
+    accepted = (vault / "Characters" / "Ann Holt.md").read_text(encoding="utf-8")
+    assert "kind: character" in accepted and "She hates rain." in accepted
+
+    assert cli("story", "codex", str(vault), "--reject", "Clara Vane", *lives).code == 0
+    again = json.loads(cli("story", "codex", str(vault), "--least", "1", "--json", *lives).out)
+    assert again["written"] == [] and again["rejected"] == ["Clara Vane"]
+    assert {"Ann Holt", "Bram Vane"} <= set(again["kept"])
+    assert "She hates rain." in (vault / "Characters" / "Ann Holt.md").read_text(encoding="utf-8")
+
+    assert cli("story", "codex", str(vault), "--restore", "Clara Vane", *lives).code == 0
+    once_more = json.loads(cli("story", "codex", str(vault), "--least", "1", "--json", *lives).out)
+    assert once_more["written"] == [str(drafts / "Clara Vane.md")]
+
+
+def test_an_accepted_draft_never_replaces_a_note(cli: Cli, lives: list[str], tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    cli("story", "codex", str(vault), "--least", "1", *lives)
+    (vault / "Characters").mkdir()
+    (vault / "Characters" / "Bram Vane.md").write_text("Mine.\n", encoding="utf-8")
+    assert "is not written over" in cli("story", "codex", str(vault), "--accept", "Bram Vane", *lives).err
+    assert (vault / "Characters" / "Bram Vane.md").read_text(encoding="utf-8") == "Mine.\n"
+    assert "There is no draft" in cli("story", "codex", str(vault), "--accept", "Nobody", *lives).err

@@ -1,12 +1,17 @@
 """Account for a page: a ledger entry for every candidate considered, a citation for every one printed."""
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
-from weft.model import Candidate, Citation, Detail, Item, LedgerEntry, NodeRef
+from weft.model import Candidate, Citation, Context, Detail, Item, LedgerEntry, NodeRef
 from weft.pipeline.sections import Layout
 from weft.pipeline.shapes import MARK
 from weft.pipeline.slots import Outcome
+from weft.ports import Snapshot
 from weft.profiles.types import Frame
+
+_QUOTES: Final = frozenset("\"“«‘'")
+_PROSE: Final = ("scene", "chapter")
 
 
 def make_ledger(outcomes: Sequence[Outcome], layout: Layout) -> tuple[LedgerEntry, ...]:
@@ -120,3 +125,13 @@ def list_citations(items: Iterable[Item]) -> tuple[Citation, ...]:
             ),
         )
     return tuple(cited.values())
+
+
+def quotation_notes(question: str, page: Context, snapshot: Snapshot) -> tuple[str, ...]:
+    """Return who says what a question quotes, where the page shows prose of a story."""
+    if not _QUOTES.intersection(question) or not any(each.kind in _PROSE for each in page.sources):
+        return ()
+    # Few questions quote, and no other needs the words of speech.
+    from weft.pipeline.said_by import name_speaker
+
+    return name_speaker(question, page, snapshot)

@@ -73,7 +73,9 @@ class Evidence(Struct):
 
     def strongest(self) -> tuple[Passage, ...]:
         """Return the strongest passages, in the order of the book."""
-        ranked = sorted(self.passages, key=lambda each: (-each[0], each[1].prose, each[1].start))[:_MAX_EVIDENCE]
+        # A name alone shows nothing where a sentence does.
+        shown = [each for each in self.passages if each[0] > 0] or self.passages
+        ranked = sorted(shown, key=lambda each: (-each[0], each[1].prose, each[1].start))[:_MAX_EVIDENCE]
         return tuple(sorted((passage for _, passage in ranked), key=lambda each: (each.prose, each.start)))
 
 

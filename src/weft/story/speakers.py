@@ -28,7 +28,7 @@ _MAX_PARAGRAPHS_BETWEEN: Final = 2
 _MAX_TURNS_BACK: Final = 4
 _MAX_RECENT: Final = 6
 """How many turns, paragraphs and names back `she` may mean somebody: about half a page."""
-_NAMED: Final = 1.0
+NAMED: Final = 1.0
 _BY_GESTURE: Final = 0.7
 _BY_PRONOUN: Final = 0.8
 _BY_TURN: Final = 0.6
@@ -99,7 +99,7 @@ def _read_speaker(text: str, paragraph: tuple[int, int], turn: Turn, told: Seque
         if not each.mention.is_possessive and (each.mention.before in SPEECH or each.mention.after in SPEECH)
     }
     if len(speakers) == 1:
-        return replace(turn, speaker=speakers.pop(), confidence=_NAMED)
+        return replace(turn, speaker=speakers.pop(), confidence=NAMED)
     if speakers or _SAID_KIN.search(narration):
         return turn
     if match := _SAID_PRONOUN.search(narration):

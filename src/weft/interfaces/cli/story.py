@@ -1,5 +1,6 @@
 """`weft story`: list the chapters, the events and the people of the stories in a store, and check them."""
 
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -20,6 +21,7 @@ def make_story_group(decorated: bool) -> typer.Typer:
         timeline=print_timeline,
         known=print_known,
         check=print_problems,
+        codex=draft_notes,
     )
 
 
@@ -155,3 +157,50 @@ def print_problems(
             output.write(f"  {known.place}: {known.quote}")
     if not problems:
         output.write_note("Nothing was found that cannot be.")
+
+
+def draft_notes(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The vault, in which drafts get a folder.")],
+    *,
+    accept: Annotated[
+        str | None, typer.Option("--accept", metavar="NAME", help="Move this draft to the notes.")
+    ] = None,
+    reject: Annotated[
+        str | None, typer.Option("--reject", metavar="NAME", help="Remove this draft for good, unless edited.")
+    ] = None,
+    restore: Annotated[
+        str | None, typer.Option("--restore", metavar="NAME", help="Let a rejected one be drafted again.")
+    ] = None,
+    least: Annotated[
+        int, typer.Option("--least", metavar="N", min=1, help="Only entities that are mentioned so often.")
+    ] = 5,
+    as_of: AsOf = None,
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draft a note for each entity of a story, to accept, edit or reject. No file is written over."""
+    from weft.overview.codex import accept_draft, draft_codex, reject_draft, restore_draft
+
+    vault, whose = Path(clean(folder)), clean(tenant)
+    with config.open_weft(store, embedder="none") as weft:
+        if accept is not None:
+            output.write(f"Accepted: {accept_draft(vault, clean(accept))}")
+        if reject is not None:
+            reject_draft(weft, vault, clean(reject), tenant=whose)
+            output.write(f"Rejected: {clean(reject)}")
+        if restore is not None:
+            restore_draft(weft, clean(restore), tenant=whose)
+            output.write(f"Restored: {clean(restore)}")
+        if any(each is not None for each in (accept, reject, restore)):
+            return
+        drafted = draft_codex(weft, vault, tenant=whose, as_of=as_of, least=least)
+    if as_json:
+        output.write_json(msgspec.to_builtins(drafted))
+        return
+    for file in drafted.written:
+        output.write(file)
+    output.write_note(
+        f"{len(drafted.written)} drafted, {len(drafted.kept)} have a note or a draft already, "
+        f"{len(drafted.rejected)} were rejected. Edit a draft, then `weft story codex {folder} --accept NAME`."
+    )
