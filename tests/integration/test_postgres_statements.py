@@ -136,3 +136,8 @@ def test_a_graph_is_built_in_half_a_gigabyte_or_in_what_the_server_gives(
         link.execute(f"SET maintenance_work_mem = '{given}'")
         link.execute(RAISE_BUILD_MEMORY)
         assert link.execute("SHOW maintenance_work_mem").fetchall() == [(used,)]
+
+
+def test_the_names_that_an_edited_text_can_hold_are_looked_up_and_not_all_read(weft: Weft) -> None:
+    assert [row.title for row in weft.store.names("default", {"note", "7"})] == ["note 7"]
+    assert len(list(weft.store.names("default"))) == 60

@@ -31,6 +31,8 @@ _MAX_SUMMARIES: Final = 8
 """Summaries of days that are candidates, each of some thousand tokens."""
 _MAX_NEWEST: Final = 2_000
 """Summaries, the last that were stored, among which the newest are sought."""
+_COURSE: Final = "\nCourse:"
+"""The line of a summary (`sources/chat/summaries.py`) behind which each turn has a line."""
 _FAR_PAST: Final = datetime(1, 1, 1, tzinfo=UTC)
 _PERSONS_TURNS: Final = Filter(where=(("role", Speaker.PERSON.value),))
 _HOLDS_TURNS: Final[LruCache[tuple[object, ...], bool]] = LruCache(32)
@@ -87,10 +89,12 @@ def find_turns(plan: Plan, query: Query, reading: Reading) -> Iterator[tuple[Nod
         yield row, _first_words(row.node.text)
 
 
-def find_summaries(plan: Plan, query: Query, reading: Reading, topic: str) -> list[tuple[NodeRow, float]]:
+def find_summaries(
+    plan: Plan, query: Query, reading: Reading, topic: str
+) -> list[tuple[NodeRow, float, Span | None]]:
     """Return the summaries of the days that are most about the topic, each with its relevance from 0 to 1.
 
-    Without a topic these are the newest days.
+    Without a topic these are the newest days. The span is what comes before the course of the day, turn by turn.
     """
     snapshot, filter = reading.snapshot, plan.request.filter
     if SUMMARY not in snapshot.kinds() or filter.kinds:
@@ -100,10 +104,18 @@ def find_summaries(plan: Plan, query: Query, reading: Reading, topic: str) -> li
         probe = Probe("summaries", limit=_MAX_SUMMARIES)
         found = search(query, probe, wanted, plan.profile.fusion, snapshot, reading.index).candidates
         rows = snapshot.nodes([candidate.node.id for candidate in found])
-        return [(rows[each.node.id], each.parts["relevance"]) for each in found]
+        return [
+            (rows[each.node.id], each.parts["relevance"], _head(rows[each.node.id].node.text)) for each in found
+        ]
     rows = snapshot.nodes(snapshot.matching_ids(wanted)[-_MAX_NEWEST:].tolist())
     newest = sorted(rows.values(), key=lambda row: (row.node.created or _FAR_PAST, row.node.key), reverse=True)
-    return [(row, 1.0) for row in newest[:_MAX_SUMMARIES]]
+    return [(row, 1.0, _head(row.node.text)) for row in newest[:_MAX_SUMMARIES]]
+
+
+def _head(text: str) -> Span | None:
+    """Return the part of a summary before the course of the day; None where it has none."""
+    end = text.find(_COURSE)
+    return (0, end) if end > 0 else None
 
 
 def _first_words(text: str) -> Span | None:

@@ -422,8 +422,10 @@ def _find_course(shape: Shape, subject: Subject) -> Iterator[Wanted]:
     for row, part in find_turns(subject.plan, subject.query, subject.reading):
         yield Wanted(row, shape, value, part, alone=False)
     if shape is not Shape.COUNT:
-        for row, relevance in find_summaries(subject.plan, subject.query, subject.reading, topic):
-            yield Wanted(row, shape, _SUMMARY_VALUE * relevance if topic else _WHOLE_SUMMARY_VALUE)
+        for row, relevance, head in find_summaries(subject.plan, subject.query, subject.reading, topic):
+            is_whole = shape is Shape.SUMMARY or not topic
+            value = _WHOLE_SUMMARY_VALUE if is_whole else _SUMMARY_VALUE * relevance
+            yield Wanted(row, shape, value, head if is_whole else None, alone=False)
 
 
 _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {

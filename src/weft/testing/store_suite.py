@@ -70,6 +70,15 @@ def test_names_made_of_the_words_asked_for_are_all_there(store: Store) -> None:
     assert list(store.names("elsewhere", {"red"})) == []
 
 
+def test_long_names_and_the_aliases_of_a_node_are_found_by_their_words(store: Store) -> None:
+    long = " ".join(["red"] * 200)
+    given = Alias("Herring", "notes@1", 0.5)
+    write_nodes(
+        store, prepared("n:1", title=long), prepared("n:2", title="x" * 300), prepared("n:3", aliases=(given,))
+    )
+    assert {row.key for row in store.names("default", {"red", "herring", "x" * 300})} >= {"n:1", "n:2", "n:3"}
+
+
 def test_the_graph_of_a_tenant_has_each_of_its_links_once(store: Store) -> None:
     """Two nodes have more neighbours than their lists hold, and are linked with each other."""
     leaves = [f"n:leaf{number}" for number in range(300)]

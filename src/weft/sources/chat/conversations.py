@@ -55,7 +55,7 @@ _MAX_PROBLEMS: Final = 20
 """Problems reported of one file; the rest is counted, for a damaged log may have thousands."""
 _MAX_DECISION_CHARACTERS: Final = 600
 """A longer sentence is pasted text or a table, not a decision."""
-_READER_VERSION: Final = "3"
+_READER_VERSION: Final = "4"
 """Part of the stamp of a file; to be changed whenever the same file would give other nodes."""
 _LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson"})
 _CURSOR_SUFFIX: Final = ".vscdb"

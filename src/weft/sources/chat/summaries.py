@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from weft.model import Node
 from weft.text import split_sentences
 from weft.text.sentences import find_proper_names
+from weft.text.statements import Form, find_statements
 from weft.text.terms import STOP_WORDS, analyze
 
 SUMMARY: Final = "summary"
@@ -55,6 +56,12 @@ _QUANTITY: Final = re.compile(
     r"|\b\d[\d,.]*\s?(?:%|(?:percent|ms|seconds?|minutes?|hours?|days?|weeks?|months?|years?|[kKMG]B|km|kg|euros?"
     r"|dollars?|pages?|words?|items?|users?|commits?|tests?|problems?|points?|people|times)\b)"
 )
+_DECIDING: Final = re.compile(
+    r"\b(?:we|I)(?:['’]ve| have| all)? (?:just |finally )?(?:decided|agreed|chosen|chose|settled|switched"
+    r"|adopted|opted)"
+    r"|\b(?:we|I)(?:['’]ll| will) (?:go|stick) with|\blet['’]?s (?:go|stick) with",
+    re.IGNORECASE,
+)
 _NOT_PEOPLE: Final = re.compile(r"[\d_./()]|[a-z][A-Z]|\A[A-Z]{2,}\Z|['’](?:m|ve|d|ll|s)\b")
 _PERSON_BEFORE: Final = re.compile(
     r"\b(?:told|met|asked|called|meet|meeting with|married|(?:advice|feedback|help|news|mail|call) from|my name is"
@@ -82,7 +89,9 @@ def summarise_days(nodes: Sequence[Node]) -> list[Node]:
     found: list[Node] = []
     for day, said in days.items():
         turns = [(node.sequence or 0, node) for node in said if node.kind == "message"]
-        text = summarise(turns, [(node.sequence or 0, node.title) for node in said if node.kind == "decision"])
+        text = summarise(
+            turns, [(node.sequence or 0, _say_decision(node)) for node in said if node.kind == "decision"]
+        )
         if not text:
             continue
         summary = replace(
@@ -99,6 +108,14 @@ def summarise_days(nodes: Sequence[Node]) -> list[Node]:
         )
         found.append(summary)
     return found
+
+
+def _say_decision(node: Node) -> str:
+    """Return the words that decide, without the plans and reasons that often stand before them."""
+    stated = [each.text for each in find_statements(node.text) if each.form is Form.DECISION]
+    words = stated[0] if stated else node.title
+    begins = _DECIDING.search(words)
+    return shorten(words[begins.start() :] if begins else words, _LINE_CHARACTERS)
 
 
 def summarise(turns: Sequence[tuple[int, Node]], decisions: Iterable[tuple[int, str]]) -> str:

@@ -4,7 +4,7 @@ Views and filters are expressed as SQL conditions. Tables refer to each other by
 (tenants, kinds, edge types, makers, facets and keys); one write uses one `Numbers`, and all its parts share it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -13,8 +13,9 @@ from msgspec import Struct
 from weft.model import Filter, View
 from weft.store.postgres.connection import ALL_TENANTS, Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array, digest, name_md5
+from weft.store.postgres.schema import MAX_OPENING_CHARACTERS
 from weft.store.records import MAX_FACET_VALUE_LENGTH, facet_groups, fold_name, to_microseconds
-from weft.store.sqlite.lookup import checked_number
+from weft.store.sqlite.lookup import checked_number, may_be_made_of
 
 if TYPE_CHECKING:
     from weft.ports.stores import Ids
@@ -324,6 +325,19 @@ def find_names(connection: Connection, visible: Visibility, names: Sequence[str]
         names[ordinality - 1]: tuple(node_id for _, _, node_id in sorted(ways[min(ways)]))
         for ordinality, ways in sorted(found.items())
     }
+
+
+def find_nodes_named_by(connection: Connection, visible: Visibility, words: Collection[str]) -> list[int]:
+    """Return the ids of the nodes that may have a name made of these words alone, in order."""
+    # Names without a first word of ASCII have an empty one, and are all read.
+    openings = sorted({word[:MAX_OPENING_CHARACTERS] for word in words if word.isascii()} | {""})
+    rows = fetch_rows(
+        connection,
+        "SELECT m.node_id, m.name FROM names m WHERE m.opening = ANY(%(openings)s)"
+        f" AND {visible.by_tenant('m.tenant_id')}",
+        {**visible.values, "openings": openings},
+    )
+    return sorted({node_id for node_id, name in rows if may_be_made_of(name, words)})
 
 
 def _to_id(name: str) -> int | None:

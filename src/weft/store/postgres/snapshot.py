@@ -1,6 +1,6 @@
 """Read a PostgreSQL store through a view, in one read transaction; every question and every index reads so."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -18,7 +18,7 @@ from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.encode import bigint_array, from_halfvecs
 from weft.store.postgres.links import LINKS_IN, LINKS_OUT, read_arcs
 from weft.store.postgres.listing import read_tail
-from weft.store.postgres.lookup import NameCache, Visibility, find_names, matching_ids
+from weft.store.postgres.lookup import NameCache, Visibility, find_names, find_nodes_named_by, matching_ids
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, read_edge, read_nodes, read_passages
 from weft.store.statistics import PASSAGES_PER_BATCH, ScanCache, count_statistics
 
@@ -138,12 +138,18 @@ class PostgresSnapshot:
 
     def page_of_names(self, after_id: int, limit: int) -> list[tuple[int, NameRow]]:
         """Return the ids and names of the next nodes of the view by id."""
+        return self._read_names("n.id > %(after)s ORDER BY n.id LIMIT %(limit)s", after=after_id, limit=limit)
+
+    def names_of_words(self, words: Collection[str]) -> list[NameRow]:
+        """Return the names of the nodes of the view that have one made of these words, by id."""
+        ids = find_nodes_named_by(self.connection, self.visible, words)
+        return [row for _, row in self._read_names("n.id = ANY(%(ids)s) ORDER BY n.id", ids=bigint_array(ids))]
+
+    def _read_names(self, condition: str, **values: Any) -> list[tuple[int, NameRow]]:
         rows = self.rows(
             "SELECT n.id, n.tenant_id, n.key, n.title, i.aliases, n.language FROM nodes n"
-            " JOIN marks i ON i.node_id = n.id"
-            f" WHERE {self.visible.of('n')} AND n.id > %(after)s ORDER BY n.id LIMIT %(limit)s",
-            after=after_id,
-            limit=limit,
+            f" JOIN marks i ON i.node_id = n.id WHERE {self.visible.of('n')} AND {condition}",
+            **values,
         )
         tenants = self.visible.tenants
         return [

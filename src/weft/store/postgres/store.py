@@ -24,6 +24,7 @@ from weft.store.postgres.schema import prepare_schema
 from weft.store.postgres.snapshot import PostgresSnapshot, SnapshotCaches, StateRow
 from weft.store.postgres.write import apply_changes, declare_shared, next_sequence
 from weft.store.records import EdgeCursor, ListedEdge
+from weft.store.sqlite.lookup import MAX_WORDS_LOOKED_UP
 from weft.store.statistics import CACHED_SCANS, ScanCache
 
 T = TypeVar("T")
@@ -203,7 +204,10 @@ class PostgresStore(ExportableStore):
         return nodes_in_pages(lambda: self.snapshot(View((tenant,))), after_id)
 
     def names(self, tenant: str, words: Collection[str] | None = None) -> Iterator[NameRow]:
-        """Yield the names of every node of a tenant, read in pages, whatever the words."""
+        """Yield the names of every node of a tenant, read in pages; with few words, of those made of them."""
+        if words is not None and len(words) <= MAX_WORDS_LOOKED_UP:
+            with self.snapshot(View((tenant,))) as snapshot:
+                return iter(snapshot.names_of_words(words))
         return names_in_pages(lambda: self.snapshot(View((tenant,))))
 
     def graph(self, tenant: str) -> Graph:

@@ -234,10 +234,11 @@ def find_nodes_named_by(connection: sqlite3.Connection, visible: Visibility, wor
         f" WHERE {visible.by_tenant('m.tenant_id')}",
         (orjson.dumps(ranges).decode(),),
     )
-    return sorted({node_id for node_id, name in rows if _may_be_made_of(name, words)})
+    return sorted({node_id for node_id, name in rows if may_be_made_of(name, words)})
 
 
-def _may_be_made_of(name: str, words: Collection[str]) -> bool:
+def may_be_made_of(name: str, words: Collection[str]) -> bool:
+    """Return whether a folded name may have no other words than these."""
     # Names in brackets are also known without them, and words of other scripts are not told apart here.
     return not name.isascii() or name.endswith(")") or all(word in words for word in _WORD.findall(name))
 

@@ -91,3 +91,31 @@ def test_a_timeline_stands_on_the_page_in_the_order_of_time(tmp_path: Path) -> N
     assert page.index(", 2026-01-02") < page.index(", 2026-03-02")
     assert page.count("- @") >= 8
     assert all(entry.kind != "summary" for entry in plain.ledger)
+
+
+def test_a_summary_that_is_asked_for_begins_with_every_day_in_short(tmp_path: Path) -> None:
+    write_log(tmp_path / "chat.jsonl")
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.index(str(tmp_path / "chat.jsonl"))
+        page = weft.context(
+            "Can you summarise how my shopping for ropes and lanterns progressed?", max_tokens=700
+        ).text
+    heads = [at for day in (", 2026-01-02", ", 2026-03-02") if (at := page.find(day)) >= 0]
+    assert len(heads) == 2
+    assert page.count("Topics:") == 2
+    assert max(heads) < page.index("**User:**")
+
+
+def test_a_decision_is_summarised_in_the_words_that_decide(tmp_path: Path) -> None:
+    said = [
+        "I'm trying to plan the shop with a counter and two rooms, and I've decided on oak for the floor.",
+        *(f"What does plank number {n} cost at the mill?" for n in range(4)),
+    ]
+    lines = [{"role": "user", "content": text, "date": "2026-01-02"} for text in said]
+    answers = [{"role": "assistant", "content": "Ten euros.", "date": "2026-01-02"}] * len(lines)
+    both = [each for pair in zip(lines, answers, strict=True) for each in pair]
+    (tmp_path / "chat.jsonl").write_text("".join(json.dumps(line) + "\n" for line in both))
+    source = open_source(str(tmp_path / "chat.jsonl"), name="c")
+    unit = source.read(next(name for name, _ in source.units()))
+    (summary,) = [node for node in unit.nodes if node.kind == "summary"]
+    assert "Decided: I've decided on oak for the floor. (@1)." in summary.text
