@@ -21,6 +21,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -106,7 +107,9 @@ class Reader:
         self.state = self.folder.parent / "state"
         self.state.mkdir(exist_ok=True)
         if self.source is not None and not (self.folder / "examples").exists():
-            (self.folder / "examples").symlink_to(ROOT / "examples")
+            # A copy: commands of a page may write beside what they read.
+            passed_over = shutil.ignore_patterns("__pycache__", ".weft")
+            shutil.copytree(ROOT / "examples", self.folder / "examples", ignore=passed_over)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])

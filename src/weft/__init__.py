@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidate", "Context", "Edge", "Filter", "Node", "Origin", "Request", "Weft", "__version__"]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def _warn_of_namesake(folder: str) -> None:
