@@ -11,20 +11,21 @@ AXE_VERSION := 4.14.0
 AXE := .venv/axe/package/axe.min.js
 ARGS ?=
 
-.PHONY: help demo test docs reference test-backends test-browser test-packaging screenshots torture check coverage format \
+.PHONY: help demo test docs reference test-backends test-browser test-packaging screenshots torture check release coverage format \
     bench bench-evidence clean
 
 help:
 	@echo "make demo    install into .venv, index the example worlds, print a page with its budget and sources"
 	@echo "make test    install the development tools and run every test (ARGS are passed to pytest)"
 	@echo "make docs    build the docs site into site/, with every link checked, without the network"
-	@echo "make reference   write docs/reference/ anew from the code"
+	@echo "make reference   write docs/reference/ and the manual page anew from the code"
 	@echo "make test-backends   start every engine there is and try the contracts of stores and indexes on it"
 	@echo "make torture   kill, starve and damage a store for a minute or two, and count what is lost (ARGS are passed on)"
 	@echo "make test-browser    try the explorer in a real browser (installs Debian's chromium where there is none)"
 	@echo "make test-packaging  install with pip, pipx and uv from a local index, into new environments"
 	@echo "make screenshots     make the pictures of docs/explorer/ and the recording of the README"
-	@echo "make check   ruff, ruff format, mypy --strict and the layer test"
+	@echo "make check   ruff, ruff format, mypy --strict and the quick contracts, in under two minutes"
+	@echo "make release VERSION=0.3.0   do everything for a release but the upload"
 	@echo "make coverage   tests of the learning memory, at least 90 % of its lines"
 	@echo "make format  let ruff rewrite what it can"
 	@echo "make bench   measure speed and size (ARGS are passed on)"
@@ -43,6 +44,7 @@ docs: $(TOOLS)
 
 reference: $(TOOLS)
 	PYTHONPATH=src:. $(BIN)/python -m scripts.reference
+	PYTHONPATH=src $(BIN)/python scripts/man_page.py
 
 test-backends: $(TOOLS)
 	$(BIN)/python -m pytest -n $(WORKERS) --backends -k "postgres or milvus" tests/contracts tests/integration $(ARGS)
@@ -75,7 +77,11 @@ check: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/contracts/test_layers.py
+	$(BIN)/python -m pytest -n $(WORKERS) tests/contracts/test_layers.py tests/contracts/test_house.py \
+	    tests/contracts/test_docs.py tests/contracts/test_reference.py
+
+release: $(TOOLS)
+	$(BIN)/python scripts/release.py $(VERSION)
 
 coverage: $(TOOLS)
 	$(BIN)/python -m pytest tests/unit/memory tests/unit/assemblers/learning tests/contracts/test_seed_004.py \
