@@ -165,7 +165,7 @@ class Indexer:
     ) -> "Report":
         """Read files, folders or `tana://` into the store, and remember how they are to be read."""
         store = self._reader.store
-        memory, kept = self._reader.folder / "derived", {} if reading else store.units(tenant, _READINGS)
+        memory, kept = self._reader.folder / "derived", self._readings(tenant, reading)
         sources = open_sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading, kept=kept)
         sources = [self._continue_moved(each, tenant, source, tana_token, reading) for each in sources]
         if reading:
@@ -173,6 +173,18 @@ class Indexer:
             stamp = "" if reading == "auto" else reading
             store.write(Changes(units=tuple((tenant, _READINGS, each.name, stamp) for each in sources)))
         return self.ingest(sources, tenant, progress)
+
+    def _readings(self, tenant: str, given: str = "") -> dict[str, str]:
+        """Return how sources are read by what the store keeps, with the lines that are chapters or none.
+
+        A kind that is given now counts for all, and leaves corrected chapters as they are.
+        """
+        from weft.indexing.chapters import read_headings
+
+        store = self._reader.store
+        readings = store.units(tenant, _READINGS)
+        headings = read_headings(store, tenant, given or readings)
+        return headings if given else {**readings, **headings}
 
     def _continue_moved(
         self, source: "Source", tenant: str, given: str | None, tana_token: str, reading: str
@@ -245,7 +257,7 @@ class Indexer:
         """Write down in which state the files were read, so that later changes are noticed."""
         from weft.indexing.working_tree import make_record, remove_record, save_record
 
-        readings = self._reader.store.units(tenant, _READINGS)
+        readings = self._readings(tenant)
         for source in sources:
             # Trouble with the folder of records costs only the comparison, never what was indexed.
             with suppress(OSError):

@@ -266,3 +266,41 @@ def test_an_accepted_draft_never_replaces_a_note(cli: Cli, lives: list[str], tmp
     assert "is not written over" in cli("story", "codex", str(vault), "--accept", "Bram Vane", *lives).err
     assert (vault / "Characters" / "Bram Vane.md").read_text(encoding="utf-8") == "Mine.\n"
     assert "There is no draft" in cli("story", "codex", str(vault), "--accept", "Nobody", *lives).err
+
+
+def chapters(cli: Cli, store: list[str]) -> list[str]:
+    (book,) = json.loads(cli("story", "chapters", "--json", *store).out)
+    return [chapter["title"] for chapter in book["chapters"]]
+
+
+def test_chapters_are_corrected_and_the_correction_taken_back(cli: Cli, tmp_path: Path) -> None:
+    file, store = tmp_path / "book.txt", ["--store", str(tmp_path / "book")]
+    prose = '"Good day," said Ann Holt. "It rains," said Bram Vane. They sat by the fire till it was late.\n\n'
+    file.write_text(
+        f"Chapter 1\n\n{prose}The Storm Comes\n\n{prose}Chapter 2\n\n{prose}Chapter 3\n\n{prose}", encoding="utf-8"
+    )
+    cli("index", str(file), "--as", "story", *store)
+    assert chapters(cli, store) == ["Chapter 1", "Chapter 2", "Chapter 3"]
+
+    assert cli("story", "chapters", "--begin", "book", "The Storm Comes", *store).code == 0
+    assert cli("story", "chapters", "--no-begin", "book", "Chapter 3", *store).code == 0
+    cli("index", str(file), *store)
+    assert chapters(cli, store) == ["Chapter 1", "The Storm Comes", "Chapter 2"]
+    # The word that it is a story does not undo what was said of its chapters.
+    cli("index", str(file), "--as", "story", *store)
+    assert chapters(cli, store) == ["Chapter 1", "The Storm Comes", "Chapter 2"]
+
+    assert "-Chapter 3" in cli("story", "chapters", "--undo", "book", *store).err
+    cli("index", str(file), *store)
+    assert chapters(cli, store) == ["Chapter 1", "The Storm Comes", "Chapter 2", "Chapter 3"]
+    cli("story", "chapters", "--undo", "book", *store)
+    cli("index", str(file), *store)
+    assert chapters(cli, store) == ["Chapter 1", "Chapter 2", "Chapter 3"]
+
+
+def test_a_chapter_that_is_not_there_cannot_be_corrected(cli: Cli, novel: list[str]) -> None:
+    assert "No line of novel is 'Nowhere'" in cli("story", "chapters", "--begin", "novel", "Nowhere", *novel).err
+    refused = cli("story", "chapters", "--no-begin", "novel", "Nowhere", *novel).err
+    assert "No chapter of novel is called 'Nowhere'" in refused
+    assert "No chapter of 'novel' was corrected" in cli("story", "chapters", "--undo", "novel", *novel).err
+    assert "Unknown story" in cli("story", "chapters", "--begin", "other", "Line", *novel).err

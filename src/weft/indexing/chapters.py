@@ -4,21 +4,25 @@ A page as of a chapter must not tell what comes later. So a book whose chapters 
 left out) gives no such page until somebody has looked at its chapters and accepted them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Final
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
 from weft.errors import InvalidInput, UnknownName
 from weft.model import Filter, Node, View
 from weft.ports import Changes, Store
+from weft.text.chapters import plain_line
 
 DOUBT_FIELD: Final = "chapters_in_doubt"
 """The field of a chapter whose book's chapters are in doubt, with the reason."""
 _ACCEPTED_SOURCE: Final = ":chapters"
 """The source under whose units accepted books are kept: no real source has this name."""
 _ACCEPTED: Final = "accepted"
+_HEADINGS_SOURCE: Final = ":headings"
+"""The source under whose units lines are kept at which a chapter begins, or does not."""
 
 
 class Book(Struct, frozen=True):
@@ -77,6 +81,55 @@ def check_point(store: Store, tenants: Sequence[str], as_of: int) -> None:
                 f"tell what comes later. `weft story chapters` lists them; "
                 f"`weft story chapters --accept {book.source}` says that they are right."
             )
+
+
+# --- corrections -----------------------------------------------------------------------------------------------
+
+
+def correct_headings(store: Store, tenant: str, source: str, line: str, *, is_chapter: bool) -> None:
+    """Remember that a chapter begins at a line of a book, or that none does; it counts when it is next indexed."""
+    book = next((each for each in read_books(store, (tenant,)) if each.source == source), None)
+    if book is None:
+        raise UnknownName("story", source, {each.source for each in read_books(store, (tenant,))})
+    wanted = plain_line(line)
+    titles = [chapter.title for chapter in book.chapters]
+    if is_chapter and wanted not in _read_lines(store, tenant, source):
+        raise InvalidInput(f"No line of {source} is {wanted!r}. Give a whole line, as it stands in the text.")
+    if not is_chapter and wanted not in map(plain_line, titles):
+        raise InvalidInput(f"No chapter of {source} is called {wanted!r}. `weft story chapters` lists them.")
+    marks = [mark for mark in _read_marks(store, tenant, source) if unquote(mark[1:]) != wanted]
+    marks.append(f"{'+' if is_chapter else '-'}{quote(wanted, safe='')}")
+    store.write(Changes(units=((tenant, _HEADINGS_SOURCE, source, " ".join(marks)),)))
+
+
+def undo_heading(store: Store, tenant: str, source: str) -> str:
+    """Take the last correction of a book's chapters back, and return its line with `+` or `-` before it."""
+    marks = _read_marks(store, tenant, source)
+    if not marks:
+        raise InvalidInput(f"No chapter of {source!r} was corrected. `weft story chapters` lists the stories.")
+    store.write(Changes(units=((tenant, _HEADINGS_SOURCE, source, " ".join(marks[:-1])),)))
+    return marks[-1][0] + unquote(marks[-1][1:])
+
+
+def read_headings(store: Store, tenant: str, readings: Mapping[str, str] | str) -> dict[str, str]:
+    """Return how the corrected sources are read: story, notes or by their look, and the lines behind it."""
+    found = {}
+    for source, marks in store.units(tenant, _HEADINGS_SOURCE).items():
+        reading = readings if isinstance(readings, str) else readings.get(source, "")
+        found[source] = f"{reading or 'auto'} {marks}"
+    return found
+
+
+def _read_marks(store: Store, tenant: str, source: str) -> list[str]:
+    return store.units(tenant, _HEADINGS_SOURCE).get(source, "").split()
+
+
+def _read_lines(store: Store, tenant: str, source: str) -> set[str]:
+    """Return the lines of a story's prose, as they are compared."""
+    with store.snapshot(View((tenant,))) as snapshot:
+        ids = snapshot.matching_ids(Filter(kinds=("chapter", "scene"), sources=(source,))).tolist()
+        texts = [row.node.text for row in snapshot.nodes(ids).values()]
+    return {plain_line(line) for text in texts for line in text.splitlines()}
 
 
 def accept_chapters(store: Store, tenant: str, source: str, *, is_right: bool = True) -> None:

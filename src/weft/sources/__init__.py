@@ -114,10 +114,13 @@ def open_source(
             "configuration files such as pyproject.toml, Dockerfile and Makefile."
         )
     chosen_name = default_source_name(root) if name is None else _checked_name(name)
-    if reading and reading not in READINGS:
-        raise InvalidInput(f"Files cannot be read as {reading!r}. Allowed: {', '.join(READINGS)}.")
+    # Behind the kind stand the lines that are chapters or none, as `correct_headings` keeps them.
+    kind, *marks = reading.split() or [""]
+    if kind and kind not in READINGS:
+        raise InvalidInput(f"Files cannot be read as {kind!r}. Allowed: {', '.join(READINGS)}.")
+    headings = tuple(mark[0] + unquote(mark[1:]) for mark in marks)
     settings = SourceSettings(
-        chosen_name, _maker(chosen_name), tenant, file_times, cache_folder, "" if reading == _AUTO else reading
+        chosen_name, _maker(chosen_name), tenant, file_times, cache_folder, "" if kind == _AUTO else kind, headings
     )
     # New instances for each source, because formats remember the files that they listed.
     formats = [(factory.suffixes, factory(settings)) for factory in factories]

@@ -131,6 +131,8 @@ class SourceSettings(Struct, frozen=True):
     """A folder for derived data that a format can make again when it is lost."""
     reading: str = ""
     """How files are read: `story`, `notes`, or, when empty, by what they look like."""
+    headings: tuple[str, ...] = ()
+    """Lines of a story at which a chapter begins (`+line`), or does not (`-line`), whatever they look like."""
 
     def modified_time(self, path: Path) -> datetime | None:
         """Return when a file was last changed, or None where files' times do not count."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from weft.text.headings import DIVISION, NAMED, Heading, clean_title, find_headings
+from weft.text.headings import CHAPTER, DIVISION, NAMED, Heading, clean_title, find_headings
 from weft.text.numerals import HAN_NUMBER, read_han, read_number_word
 
 SCENE_CHARACTERS: Final = 2_200
@@ -72,13 +72,37 @@ class Chapter(Struct, frozen=True):
     """The number that the heading prints."""
 
 
-def find_chapters(text: str) -> tuple[Chapter, ...]:
+class Headings(Struct, frozen=True):
+    """The lines of a book of which somebody said that a chapter begins there, or that none does."""
+
+    begin: frozenset[str] = frozenset()
+    passed: frozenset[str] = frozenset()
+
+
+def find_chapters(text: str, told: Headings = Headings()) -> tuple[Chapter, ...]:  # noqa: B008  (frozen)
     """Return the chapters of a book in order; a book without any comes in parts of about 3,000 words."""
     low, high = _find_book(text)
-    bodies = _with_bodies(text, find_headings(text, low, high), low, high)
+    bodies = _with_bodies(text, _correct(text, find_headings(text, low, high), told), low, high)
     if not any(body.heading for body in bodies):
         return _split_parts(text, low, high)
     return tuple(_number_chapters(text, bodies))
+
+
+def _correct(text: str, headings: Sequence[Heading], told: Headings) -> list[Heading]:
+    """Return the headings without those that are none, and with the lines that are."""
+    kept = [each for each in headings if not {each.title, plain_line(text[each.start : each.end])} & told.passed]
+    taken = {each.start for each in kept}
+    for match in re.finditer(r"[^\n]+", text) if told.begin else ():
+        title = plain_line(match.group())
+        start = match.start() + len(match.group()) - len(match.group().lstrip())
+        if title in told.begin and start not in taken:
+            kept.append(Heading(start, match.end(), CHAPTER, title))
+    return sorted(kept, key=lambda each: each.start)
+
+
+def plain_line(line: str) -> str:
+    """Return a line as it is compared with others: without marks of Markdown, and with single spaces."""
+    return " ".join(line.strip().strip("#*_= ").split())
 
 
 def find_doubt(chapters: Sequence[Chapter]) -> str:

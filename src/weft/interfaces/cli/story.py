@@ -1,7 +1,8 @@
 """`weft story`: list the chapters, the events and the people of the stories in a store, and check them."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -10,6 +11,9 @@ from weft import config
 from weft.interfaces.cli import AsJson, AsOf, OwnTenant, StoreFolder, output
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from weft.indexing.chapters import Book
 
 
 def make_story_group(decorated: bool) -> typer.Typer:
@@ -26,22 +30,46 @@ def make_story_group(decorated: bool) -> typer.Typer:
 
 
 def print_chapters(
+    *,
     accept: Annotated[
         str | None, typer.Option("--accept", metavar="SOURCE", help="Say that the chapters of a source are right.")
     ] = None,
     doubt: Annotated[str | None, typer.Option("--doubt", metavar="SOURCE", help="Take such a word back.")] = None,
+    begin: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--begin", metavar="SOURCE LINE", help="Say that a chapter begins at this line of the text."),
+    ] = None,
+    no_begin: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--no-begin", metavar="SOURCE TITLE", help="Say that no chapter begins at this heading."),
+    ] = None,
+    undo: Annotated[
+        str | None, typer.Option("--undo", metavar="SOURCE", help="Take the last --begin or --no-begin back.")
+    ] = None,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the chapters of each story with the number that `--as-of` takes."""
-    from weft.indexing.chapters import accept_chapters, read_books
+    """List the chapters of each story with the number that `--as-of` takes, or correct them."""
+    from weft.indexing.chapters import accept_chapters, correct_headings, read_books, undo_heading
 
     with config.open_weft(store, embedder="none") as weft:
         for source, is_right in ((accept, True), (doubt, False)):
             if source is not None:
                 accept_chapters(weft.store, clean(tenant), clean(source), is_right=is_right)
+        for told, is_chapter in ((begin, True), (no_begin, False)):
+            if told is not None:
+                source, line = map(clean, told)
+                correct_headings(weft.store, clean(tenant), source, line, is_chapter=is_chapter)
+        undone = None if undo is None else undo_heading(weft.store, clean(tenant), clean(undo))
+        if begin or no_begin or undone:
+            what = f"Undone: {undone}." if undone else "Remembered."
+            output.write_note(f"{what} Index the book again with `weft index` to read its chapters so.")
         books = read_books(weft.store, (clean(tenant),))
+    _write_books(books, as_json=as_json)
+
+
+def _write_books(books: "Sequence[Book]", *, as_json: bool) -> None:
     if as_json:
         output.write_json(
             [

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 from xml.etree import ElementTree
 
+import xxhash
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -28,6 +29,7 @@ from weft.sources.files import (
 from weft.sources.walk_files import File
 from weft.text.chapters import (
     Chapter,
+    Headings,
     find_chapters,
     find_doubt,
     find_number,
@@ -80,6 +82,11 @@ class Manuscript:
         self.settings = settings
         self._files: dict[str, File] = {}
         self._chapters_before: dict[str, int] = {}
+        marks = settings.headings
+        self._told = Headings(
+            frozenset(mark[1:] for mark in marks if mark[0] == "+"),
+            frozenset(mark[1:] for mark in marks if mark[0] == "-"),
+        )
 
     def takes(self, file: File) -> bool:
         """Take every EPUB, a text or Word file that is a story, and a Markdown file of several chapters."""
@@ -117,7 +124,9 @@ class Manuscript:
             last = max((chapter.number for chapter in found), default=last)
 
     def _stamp(self, file: File) -> str:
-        return f"{file_stamp(file.path)}-{self.settings.reading}-{self._chapters_before[file.name]}"
+        stamp = f"{file_stamp(file.path)}-{self.settings.reading}-{self._chapters_before[file.name]}"
+        headings = self.settings.headings
+        return f"{stamp}-{xxhash.xxh3_64_hexdigest(repr(headings).encode())}" if headings else stamp
 
     def read(self, unit: str) -> Unit:
         """Read one file: the chapters and scenes of a story, or one note."""
@@ -148,7 +157,7 @@ class Manuscript:
     def _chapters(self, file: File, text: str) -> tuple[Chapter, ...]:
         """Return the chapters of a file, numbered after those of the files before it."""
         before = self._chapters_before[file.name]
-        found = find_chapters(text)
+        found = find_chapters(text, self._told)
         if len(self._files) > 1 and not any(chapter.has_heading for chapter in found):
             return self._single_chapter(file, text)
         # A file that goes on counting where the one before it ended keeps its numbers.
