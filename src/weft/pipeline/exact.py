@@ -1,10 +1,12 @@
 """Find every line that holds a text or matches a regular expression, in all that the view holds."""
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
+import regex
 from msgspec import Struct
 
 from weft.errors import InvalidInput
@@ -15,6 +17,8 @@ from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS
 
 _NODES_PER_READ: Final = 2_000
 """Nodes whose texts are in memory at a time."""
+_MAX_SECONDS: Final = 10.0
+"""Seconds that one search may take: some expressions take hours, and the library `re` cannot be stopped."""
 _HISTORY_KINDS: Final = ("commit",)
 """Kinds that are searched only if the filter names them: whoever asks for all uses means the files."""
 _DELIMITED: Final = re.compile(r"/(.+)/(i?)", re.DOTALL)
@@ -33,14 +37,14 @@ class ExactHit(Struct, frozen=True):
     around: tuple[tuple[int, str], ...] = ()
 
 
-def read_pattern(written: str) -> re.Pattern[str]:
+def read_pattern(written: str) -> regex.Pattern[str]:
     """Return the pattern of a text, or of a regular expression between slashes."""
     delimited = _DELIMITED.fullmatch(written)
     if delimited is None:
-        return re.compile(re.escape(written))
+        return regex.compile(regex.escape(written))
     try:
-        return re.compile(delimited[1], re.MULTILINE | (re.IGNORECASE if delimited[2] else 0))
-    except re.error as error:
+        return regex.compile(delimited[1], regex.MULTILINE | (regex.IGNORECASE if delimited[2] else 0))
+    except regex.error as error:
         raise InvalidInput(
             f"{written!r} is no regular expression ({error}). Write it between slashes, as in /def \\w+_lock/, or "
             "leave the slashes out to look for the text itself."
@@ -48,18 +52,29 @@ def read_pattern(written: str) -> re.Pattern[str]:
 
 
 def find_exact(
-    written: str, filter: Filter, reading: Reading, path: str = "", around: int = 0
+    written: str,
+    filter: Filter,
+    reading: Reading,
+    path: str = "",
+    around: int = 0,
+    max_seconds: float = _MAX_SECONDS,
 ) -> tuple[ExactHit, ...]:
     """Return every line with a match: of code, of documents, of tests and examples, each by file and line.
 
     A `path` is a folder, a file or a pattern such as `src/*.py`; with `around`, hits hold so many lines more.
     """
-    pattern = read_pattern(written)
+    pattern, ends = read_pattern(written), time.monotonic() + max_seconds
     hits: dict[tuple[str, str, int], ExactHit] = {}
     for node in _nodes(filter, reading):
         if path and not _is_under(node.origin.file or "", path):
             continue
-        for hit in _hits_in(node, pattern, around):
+        try:
+            found = list(_hits_in(node, pattern, around, max(ends - time.monotonic(), 0.001)))
+        except TimeoutError:
+            raise InvalidInput(
+                f"{written!r} took more than {max_seconds:g} seconds. Leave out repetitions within repetitions."
+            ) from None
+        for hit in found:
             origin = node.origin
             place = (origin.source, origin.file or node.key, hit.line)
             # A file, a class and a method may hold the same line: the innermost says most about it.
@@ -99,10 +114,10 @@ def _nodes(filter: Filter, reading: Reading) -> Iterator[Node]:
         yield from (row.node for row in snapshot.nodes(ids[start : start + _NODES_PER_READ]).values())
 
 
-def _hits_in(node: Node, pattern: re.Pattern[str], around: int) -> Iterator[ExactHit]:
+def _hits_in(node: Node, pattern: regex.Pattern[str], around: int, seconds: float) -> Iterator[ExactHit]:
     first = node.origin.first_line if node.origin.file and node.origin.first_line is not None else 1
     last_start = -1
-    for match in pattern.finditer(node.text):
+    for match in pattern.finditer(node.text, timeout=seconds):
         start = node.text.rfind("\n", 0, match.start()) + 1
         # Several matches on a line are one hit.
         if start == last_start:

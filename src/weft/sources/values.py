@@ -13,6 +13,8 @@ _MAX_NESTING: Final = 32
 """Levels of lists and mappings that are kept: far more than people write, and no danger to recursion."""
 _MAX_VALUES: Final = 20_000
 """Values kept of one record or front matter; it bounds what a few YAML anchors can multiply to."""
+_MAX_YAML_DEPTH: Final = 100
+"""Levels of a YAML text that is loaded: its loader recurses in C, and ends the process at some ten thousand."""
 _INT64_LIMIT: Final = 2**63
 """The stores keep integers in 64 bits; a larger one becomes text."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,6 +30,25 @@ _NEXT_EDGE: Final = "next"
 
 class UnusableValue(ValueError):
     """A value that cannot be used; the message quotes it and says what is allowed."""
+
+
+def check_yaml_depth(text: str) -> None:
+    """Raise ValueError for YAML that nests so deep that loading it would end the process."""
+    # Every level begins with one of these: most texts have too few of them to nest so deep.
+    if sum(map(text.count, "[{-?:")) <= _MAX_YAML_DEPTH:
+        return
+    # Loaded here, because only long texts need it.
+    import yaml
+
+    depth = 0
+    try:
+        # Events come without recursion. An error among them is told by whoever loads the text.
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _MAX_YAML_DEPTH:
+                raise ValueError(f"it nests more than {_MAX_YAML_DEPTH} levels deep")
+    except yaml.YAMLError:
+        return
 
 
 def to_json(value: object) -> Json:

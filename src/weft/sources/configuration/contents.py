@@ -13,6 +13,7 @@ import orjson
 from msgspec import Struct
 
 from weft.sources.configuration.parts import list_titles
+from weft.sources.values import check_yaml_depth
 
 _MAX_ALIASES: Final = 100
 """References in a YAML file beyond which it is not loaded: nested ones multiply what they stand for."""
@@ -118,6 +119,7 @@ def _parse_yaml(text: str) -> object:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    check_yaml_depth(text)
     try:
         # Events are read first: they find every error and expand no reference.
         events = list(yaml.parse(text, Loader=loader))

@@ -9,11 +9,10 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from weft.errors import SourceError
+from weft.sources.documents.archives import MAX_XML_BYTES, check_archive
 from weft.sources.walk_files import File
 
 PACKED_SUFFIXES: Final = frozenset({".epub", ".docx", ".odt"})
-_MAX_UNPACKED_BYTES: Final = 200_000_000
-"""A book that unpacks to more would fill the memory; zip bombs unpack to a thousand times their size."""
 _WORD_NAMESPACE: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _EBOOK_BLOCKS: Final = frozenset(
     {"p", "div", "li", "blockquote", "section", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
@@ -28,8 +27,7 @@ def read_packed(file: File) -> str:
     """Return the text of an archive by its suffix; raise SourceError when it is damaged."""
     try:
         with zipfile.ZipFile(file.path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > _MAX_UNPACKED_BYTES:
-                raise SourceError(f"{file.name} unpacks to more than {_MAX_UNPACKED_BYTES:,} bytes. Split it.")
+            check_archive(archive, file.name)
             read = {".docx": _word_paragraphs, ".odt": _office_paragraphs}
             parts = read.get(PurePosixPath(file.name).suffix.lower(), _epub_pages)(archive)
             return "\n\n".join(part for part in parts if part) + "\n"
@@ -75,9 +73,16 @@ def _epub_pages(archive: zipfile.ZipFile) -> Iterator[str]:
     contents = ElementTree.fromstring(archive.read(package))
     hrefs = {item.get("id"): item.get("href") or "" for item in contents.iter() if item.tag.endswith("}item")}
     folder = PurePosixPath(package).parent
-    for item_id in (item.get("idref") for item in contents.iter() if item.tag.endswith("}itemref")):
-        name = (folder / unquote(hrefs.get(item_id, ""))).as_posix()
-        if item_id in hrefs and name in archive.namelist():
+    named = [item.get("idref") for item in contents.iter() if item.tag.endswith("}itemref")]
+    pages = [(folder / unquote(hrefs[item_id])).as_posix() for item_id in named if item_id in hrefs]
+    sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+    unread = MAX_XML_BYTES
+    # Each once: a spine may name one page any number of times, and the book would grow without end.
+    for name in dict.fromkeys(pages):
+        unread -= sizes.get(name, 0)
+        if unread < 0:
+            raise SourceError(f"The pages unpack to more than {MAX_XML_BYTES:,} bytes. Split the book.")
+        if name in sizes:
             page = _EpubPage()
             page.feed(archive.read(name).decode("utf-8", "replace"))
             yield page.text()

@@ -11,9 +11,10 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from weft.errors import MissingExtra
+from weft.errors import MissingExtra, SourceError
 from weft.ports import Problem
 from weft.sources.documents import DocumentFiles, ParsedDocument, title_from_name
+from weft.sources.documents.archives import check_archive
 from weft.sources.documents.sections import Document, Heading
 from weft.sources.files import clean
 
@@ -30,8 +31,6 @@ _MAX_PAGES: Final = 5_000
 """Extracting the text of a page is slow: with a higher limit one PDF may hold up indexing for minutes."""
 _MAX_LEVEL: Final = 6
 """The deepest level of a heading, as in HTML and Markdown; outlines that nest deeper are flattened."""
-_MAX_UNPACKED_BYTES: Final = 512_000_000
-"""A Word file that unpacks to more would fill the memory; zip bombs unpack to a thousand times their size."""
 _HEADING_STYLE: Final = re.compile(r"heading (\d)", re.IGNORECASE)
 _TITLE_LEVEL: Final = 0
 """The level of a paragraph in the style `Title`, above all headings."""
@@ -132,15 +131,12 @@ class Docx(DocumentFiles):
         except ImportError:
             return None, (Problem(name, str(MissingExtra("Reading Word documents", "documents"))),)
         try:
-            # The directory of the archive states the sizes, so nothing is unpacked to learn them.
-            size = sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(content)).infolist())
-            if size > _MAX_UNPACKED_BYTES:
-                reason = (
-                    f"The document unpacks to {size:,} bytes; at most {_MAX_UNPACKED_BYTES:,} are read. Split it."
-                )
-                return None, (Problem(name, reason),)
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                check_archive(archive, name)
             package = docx.Document(io.BytesIO(content))
             return _word_document(package.iter_inner_content(), package.core_properties.title, name), ()
+        except SourceError as error:
+            return None, (Problem(name, str(error)),)
         except (PackageNotFoundError, zipfile.BadZipFile, KeyError, ValueError, SyntaxError) as error:
             why = " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
             return None, (Problem(name, f"The Word document is broken ({why}). Save it anew."),)

@@ -14,7 +14,7 @@ from weft.ports import NOTE_FORM, Problem, Unit
 from weft.sources.files import MAX_TEXT_CHARACTERS, File, SourceSettings, clean, decode, file_stamp, read_bytes
 from weft.sources.notes.note_index import NoteIndex, NoteNames
 from weft.sources.notes.references import NOTE_SUFFIXES, Reference, find_references, find_tags
-from weft.sources.values import to_json
+from weft.sources.values import check_yaml_depth, to_json
 from weft.text.redact_source import redact_source
 
 BOARD_SUFFIXES: Final = frozenset({".canvas", ".base"})
@@ -140,6 +140,7 @@ class Boards:
         return node, tuple(edges.values())
 
     def _read_base(self, file: File, text: str) -> tuple[Node, tuple[Edge, ...]]:
+        check_yaml_depth(text)
         loaded = to_json(yaml.load(text, Loader=_YAML_LOADER) or {})
         if not isinstance(loaded, Mapping):
             raise ValueError("not `key: value` lines")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from weft.model import Json
 from weft.ports import Problem
-from weft.sources.values import UnusableValue, to_json
+from weft.sources.values import UnusableValue, check_yaml_depth, to_json
 
 Value = TypeVar("Value")
 
@@ -41,6 +41,7 @@ def _parse_yaml(block: str) -> tuple[dict[str, Json], str]:
         limit = _MAX_FRONT_MATTER_CHARACTERS
         return {}, f"The front matter has {len(block):,} characters; at most {limit:,} are read."
     try:
+        check_yaml_depth(block)
         loaded = yaml.load(block, Loader=_YAML_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
         message = " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
