@@ -20,9 +20,7 @@ from weft.interfaces.rest.lanes import LaneName
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.served_store import Served
 
-_PUBLIC: Final = frozenset(
-    {"/healthz", "/readyz", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json", "/explore"}
-)
+_PUBLIC: Final = frozenset({"/healthz", "/readyz", "/docs", "/openapi.json", "/explore"})
 """Paths that everybody may ask for: they tell whether the service runs and its routes, and nothing stored."""
 _PUBLIC_FILES: Final = ("/explore/static", "/explore/view")
 """Beginnings of paths of files that are in the package, and so are no secret."""

@@ -33,6 +33,7 @@ from weft.interfaces.rest.lanes import THREADS
 from weft.interfaces.rest.logs import Observed, open_access_log
 from weft.interfaces.rest.problems import MEDIA_TYPE, Problem
 from weft.interfaces.rest.responses import ProblemDocument
+from weft.interfaces.rest.routes_page import routes_page
 from weft.interfaces.rest.served_store import Served, Serving
 
 _DOCUMENTED_ERRORS: Final = (400, 401, 403, 404, 405, 408, 409, 412, 413, 414, 415, 422, 429, 431, 503)
@@ -55,6 +56,9 @@ def make_app(served: Served) -> FastAPI:
         description="What is known about a question, within a token budget, for many tenants.",
         lifespan=_lifespan,
         responses={status: _describe_problem() for status in _DOCUMENTED_ERRORS},
+        # FastAPI's pages load their viewers from a public network.
+        docs_url=None,
+        redoc_url=None,
     )
     app.state.served = served
     for router in (
@@ -70,6 +74,7 @@ def make_app(served: Served) -> FastAPI:
         app.include_router(router)
     problems.install(app)
     _describe_keys_as_optional(app.openapi())
+    app.add_api_route("/docs", lambda: routes_page(app.openapi()), include_in_schema=False)
     # Middleware that is added last runs first: what the gate refuses is measured too.
     app.add_middleware(Gate, served=served)
     access = open_access_log(served.serving.access_log)

@@ -17,8 +17,8 @@ from weft.text import without_anchor
 
 NOTE_SUFFIXES: Final = frozenset({".md", ".markdown", ".mdx"})
 
-# Fenced code, also where the fence is never closed, and code between backticks within a line. A run of backticks is
-# tried once, as a whole and up to twenty: taken apart, many runs of different lengths take minutes.
+# Fenced code, also where the fence is never closed, and code between backticks within a line. A run of backticks
+# is tried once, as a whole and up to twenty: taken apart, many runs of different lengths take minutes.
 _CODE: Final = re.compile(
     r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)"
     r"|(?<!`)(?P<ticks>`{1,20}+)(?!`)[^\n]{1,1000}?(?<!`)(?P=ticks)(?!`)",
