@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 def record(session: Sequence[str] = SESSION) -> list[Line]:
     """Run the commands in an empty folder and return the lines of the screen."""
-    lines, second = [], 0.5
+    lines, second = [], 0.0
     with tempfile.TemporaryDirectory(prefix="weft-recording-") as folder:
         working = folder
         for command in session:

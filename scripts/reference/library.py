@@ -12,7 +12,8 @@ from scripts.reference.signatures import annotation_text, docstring, record, sig
 
 import weft
 import weft.client
-from weft import Weft, assemblers, errors, model, ports
+from weft import Weft, assemblers, errors, model, ports, testing
+from weft.sources import files
 
 _RECORDS = (
     *("Node", "Alias", "Origin", "Edge", "Filter", "View", "Topic", "Request"),
@@ -39,7 +40,16 @@ def library_page() -> str:
     lines += ["## Ports", "", "What `weft.ports` asks of things that are written outside the package.", ""]
     for name in _PORTS:
         lines += record(getattr(ports, name)) if name in ("Unit", "Problem") else _class(getattr(ports, name))
-    lines += ["## Clients of a service", "", "`from weft.client import WeftClient` (extra `client`).", ""]
+    lines += [
+        "## Formats",
+        "",
+        "In `weft.sources.files`, for [plugins](../plugins.md) that read a kind of file.",
+        "",
+    ]
+    lines += [*_class(files.Format), *record(files.SourceSettings)]
+    lines += ["## Test suites", "", docstring(testing), ""]
+    lines += [line for name in ("check_embedder", "check_token_counter") for line in _function(testing, name)]
+    lines += ["## Clients of a service", "", "`from weft.client import WeftClient`; needs httpx.", ""]
     lines += [line for name in weft.client.__all__ for line in _class(getattr(weft.client, name))]
     lines += ["## Entry points of the designs", "", "`from weft.assemblers import ...`.", ""]
     lines += [line for name in assemblers.__all__ for line in _entry_point(name)]
@@ -81,10 +91,15 @@ def _class(kind: type) -> list[str]:
 def _entry_point(name: str) -> list[str]:
     found = getattr(assemblers, name)
     if inspect.isfunction(found):
-        return [f"### {name}", "", *signature_block(name, found), docstring(found), ""]
+        return _function(assemblers, name)
     if isinstance(found, type):
         return _class(found) if not issubclass(found, Struct) else record(found)
     return [f"### {name}", "", f"A ready {code(type(found).__name__)}.", ""]
+
+
+def _function(module: ModuleType, name: str) -> list[str]:
+    found = getattr(module, name)
+    return [f"### {name}", "", *signature_block(name, found), docstring(found), ""]
 
 
 def _one_line(text: str) -> str:

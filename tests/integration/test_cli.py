@@ -265,6 +265,18 @@ def test_demo_prints_a_page_with_its_budget_and_sources(cli: Cli) -> None:
     assert not Path(".weft").exists()
 
 
+def test_demo_copies_the_worlds_into_a_new_folder_and_never_over_one_that_is_there(cli: Cli) -> None:
+    worlds = ["helpdesk", "novel", "repo", "vault"]
+    assert json.loads(cli("demo", "--copy", "worlds", "--json").out) == {"folder": "worlds", "worlds": worlds}
+    assert sorted(path.name for path in Path("worlds").iterdir()) == worlds
+    assert not list(Path("worlds").rglob("__pycache__"))
+    Path("worlds", "novel", "mine.md").write_text("# Mine\n")
+    again = cli("demo", "--copy", "worlds")
+    assert again.code == 2
+    assert "worlds is there already. Name a folder that does not exist" in again.err
+    assert Path("worlds", "novel", "mine.md").exists()
+
+
 def test_demo_keeps_the_store_that_it_is_given(cli: Cli) -> None:
     assert cli("demo", "boots", "--store", "kept", "--json").code == 0
     assert cli("status", "--store", "kept").code == 0
