@@ -155,10 +155,11 @@ def _embed(
 
 
 def _descriptions(nodes: Sequence[NodeInUnit], cut: Sequence[Sequence[_CutPassage]]) -> dict[int, str]:
-    """Return what is said of the code of a passage, its name and its summary, by the number of the passage."""
+    """Return what is said of the code of a passage, its name and summary, by the number of the passage."""
     owners = [node for (node, _), passages in zip(nodes, cut, strict=True) for _ in passages]
     return {
-        index: f"{node.title}\n{node.summary}"
+        # The name of a file is its path, which says little about what it is for.
+        index: node.summary if node.kind == "file" else f"{node.title}\n{node.summary}"
         for index, node in enumerate(owners)
         if is_code(node.language) and node.summary
     }

@@ -356,6 +356,8 @@ def _with_file_part(candidate: Candidate, terms: frozenset[str], lift: float) ->
     # says little.
     if node.kind in DEFINITION_KINDS and len(own_words) > 1:
         title = (len(own_words & terms) / len(own_words)) ** 2
+    # Much about one word of the question elsewhere in a file says little for a piece that holds only that word.
+    lift *= candidate.parts.get("lexical", 0.0)
     share = round(_PAGE_PATH * path + _PAGE_TITLE * title + _PAGE_LIFT * lift, _SCORE_DECIMALS)
     return replace(candidate, parts={**candidate.parts, "file": share}) if share else candidate
 

@@ -90,11 +90,14 @@ class HookService:
             # The folder may have been made by somebody else, who could then take the socket away.
             if self._is_closed or not is_private(self.path.parent):
                 return None
-            self.path.unlink(missing_ok=True)
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            listener.bind(str(self.path))
-            self.path.chmod(0o600)
+            # Made under another name, so that nobody finds it before it is the owner's and answers.
+            made = self.path.with_suffix(".new")
+            made.unlink(missing_ok=True)
+            listener.bind(str(made))
+            made.chmod(0o600)
             listener.listen(_WAITING)
+            made.replace(self.path)
             self._listener = listener
             return listener
 
