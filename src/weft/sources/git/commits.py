@@ -32,8 +32,10 @@ _SHORT_HASH: Final = 12
 """Characters of a hash in keys: enough to be unique in repositories of millions of commits."""
 _TOUCHES: Final = "touches"
 
-_PARSER_VERSION: Final = "2"
+_PARSER_VERSION: Final = "3"
 """To be changed whenever the same commit would be read differently; commits in the cache are then read again."""
+_MAX_TOLD_CHANGES: Final = 60
+"""Changed lines of a commit up to which its first ones tell what it is about."""
 _UNREAD: Final = "commits that git could not show (see `git fsck`)"
 _STATE_ENTRY: Final = "state"
 """The name of the cache entry that holds the state of repository and code for which all links were computed."""
@@ -257,12 +259,13 @@ def _commit_node(unit: str, commit: Commit, settings: SourceSettings) -> Node:
     }
     if time is not None:
         fields["timestamp"] = commit.time
+    lines_tell = commit.lines and commit.insertions + commit.deletions <= _MAX_TOLD_CHANGES
     return Node(
         key=f"{settings.source}:{unit}",
         kind="commit",
         tenant=settings.tenant,
         title=commit.message.partition("\n")[0].strip() or commit.hash[:_SHORT_HASH],
-        text=commit.message,
+        text="\n".join([commit.message, "", *commit.lines]) if lines_tell else commit.message,
         fields=fields,
         origin=Origin(settings.source, commit=commit.hash),
         created=time,
