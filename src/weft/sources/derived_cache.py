@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+import orjson
 from msgspec import Struct
 
 # The columns keep their names, since caches of earlier versions are read on: `face` holds the interface of an
@@ -51,6 +52,10 @@ class DerivedCache:
         stamp_and_content: tuple[str, bytes] | None = found.fetchone()
         return stamp_and_content
 
+    def stamps(self) -> dict[str, str]:
+        """Return the stamps of all entries by name."""
+        return dict(self._connection().execute("SELECT name, stamp FROM remembered").fetchall())
+
     def links_states(self) -> dict[str, str]:
         """Return the state of the links of all entries by name."""
         return dict(self._connection().execute("SELECT name, mark FROM remembered").fetchall())
@@ -60,6 +65,31 @@ class DerivedCache:
         yield from self._connection().execute(
             "SELECT name, content FROM remembered WHERE content != x'' ORDER BY name"
         )
+
+    def contents_of(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Return the contents of some entries by name."""
+        wanted = orjson.dumps(list(names)).decode()
+        found = self._connection().execute(
+            "SELECT name, content FROM remembered WHERE name IN (SELECT value FROM json_each(?))", (wanted,)
+        )
+        return dict(found.fetchall())
+
+    # Contents are searched by SQLite, which then need not hand over those of twenty thousand commits.
+
+    def names_holding(self, parts: Iterable[str]) -> set[str]:
+        """Return the names of the entries whose content holds one of some texts."""
+        found = self._connection().execute(
+            "SELECT DISTINCT name FROM json_each(?), remembered WHERE instr(content, CAST(value AS BLOB)) > 0",
+            (orjson.dumps(list(parts)).decode(),),
+        )
+        return {name for (name,) in found}
+
+    def names_matching(self, pattern: str) -> set[str]:
+        """Return the names of the entries whose content matches a pattern of SQLite's GLOB."""
+        found = self._connection().execute(
+            "SELECT name FROM remembered WHERE CAST(content AS TEXT) GLOB ?", (pattern,)
+        )
+        return {name for (name,) in found}
 
     def put(self, name: str, stamp: str, content: bytes, interface: str = "", remark: str = "") -> None:
         """Store or replace an entry; the state of its links is empty until it is set."""

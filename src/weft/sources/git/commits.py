@@ -4,7 +4,6 @@ Commits are parsed once and cached. Then all of them are followed from the newes
 leads to a file or definition by the name that it has now.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
@@ -33,8 +32,10 @@ _SHORT_HASH: Final = 12
 """Characters of a hash in keys: enough to be unique in repositories of millions of commits."""
 _TOUCHES: Final = "touches"
 
-_PARSER_VERSION: Final = "2"
+_PARSER_VERSION: Final = "3"
 """To be changed whenever the same commit would be read differently; commits in the cache are then read again."""
+_MAX_TOLD_CHANGES: Final = 60
+"""Changed lines of a commit up to which its first ones tell what it is about."""
 _UNREAD: Final = "commits that git could not show (see `git fsck`)"
 _STATE_ENTRY: Final = "state"
 """The name of the cache entry that holds the state of repository and code for which all links were computed."""
@@ -42,8 +43,8 @@ _STATE_ENTRY: Final = "state"
 _MAX_CHANGED_FILES: Final = 50
 """Files with other definitions than before whose commits are looked for; with more, all are followed again."""
 
-_PATH_FIELD: Final = b'"path":'
-_RENAME: Final = re.compile(rb'"before":"[^"]')
+_PATH_FIELD: Final = '"path":'
+_RENAME: Final = '*"before":"[^"]*'
 """How the path of a changed file, and its path before a rename, stand in a packed commit."""
 
 _FollowedCommit = tuple[Commit, tuple[str, ...]]
@@ -140,10 +141,10 @@ class History:
         before = self._cache.entry(_STATE_ENTRY)
         if before is not None and before[0] == state:
             return
-        entries = self._cache.entries()
-        cached = {hash for hash, entry in entries.items() if entry.stamp == _PARSER_VERSION}
+        stamps = self._cache.stamps()
+        cached = {hash for hash, stamp in stamps.items() if stamp == _PARSER_VERSION}
         # A rewritten history leaves commits behind that lead to nothing any more.
-        self._cache.delete(entries.keys() - cached.intersection(self._hashes))
+        self._cache.delete(stamps.keys() - cached.intersection(self._hashes))
         new = [hash for hash in self._hashes if hash not in cached]
         all_read = self._read_new(new)
         renaming, outdated = self._outdated_commits(before, new, definitions)
@@ -171,8 +172,8 @@ class History:
         paths = {path for path, _ in known.items() ^ definitions.items()}
         if len(paths) > _MAX_CHANGED_FILES:
             return self._hashes, self._hashes
-        contents = dict(self._cache.contents())
-        renaming = {hash for hash in self._hashes if _RENAME.search(contents.get(hash, b""))}
+        renaming = self._cache.names_matching(_RENAME).intersection(self._hashes)
+        contents = self._cache.contents_of(renaming)
         renames = [
             (hash, change)
             for hash in self._hashes
@@ -185,13 +186,8 @@ class History:
         for _, change in renames:
             if change.path in paths:
                 paths.add(change.before)
-        touching = [_PATH_FIELD + msgspec.json.encode(path) for path in sorted(paths)]
-        outdated = {
-            hash
-            for hash in self._hashes
-            if hash in is_new or (touching and any(path in contents.get(hash, b"") for path in touching))
-        }
-        return renaming, outdated
+        touching = [_PATH_FIELD + msgspec.json.encode(path).decode() for path in sorted(paths)]
+        return renaming, is_new | self._cache.names_holding(touching).intersection(self._hashes)
 
     def _read_new(self, hashes: Sequence[str]) -> bool:
         """Read commits into the cache, and return whether git could show them all."""
@@ -210,8 +206,7 @@ class History:
 
         All commits that rename files are given too, because they tell the present names of others.
         """
-        needed = {*renaming, *wanted}
-        contents = {hash: content for hash, content in self._cache.contents() if hash in needed}
+        contents = self._cache.contents_of({*renaming, *wanted})
         commits = (unpack(contents[hash]) for hash in self._hashes if hash in contents)
         return dict(_follow_to_present(commits, frozenset(wanted), cache(self._code.symbols)))
 
@@ -264,12 +259,13 @@ def _commit_node(unit: str, commit: Commit, settings: SourceSettings) -> Node:
     }
     if time is not None:
         fields["timestamp"] = commit.time
+    lines_tell = commit.lines and commit.insertions + commit.deletions <= _MAX_TOLD_CHANGES
     return Node(
         key=f"{settings.source}:{unit}",
         kind="commit",
         tenant=settings.tenant,
         title=commit.message.partition("\n")[0].strip() or commit.hash[:_SHORT_HASH],
-        text=commit.message,
+        text="\n".join([commit.message, "", *commit.lines]) if lines_tell else commit.message,
         fields=fields,
         origin=Origin(settings.source, commit=commit.hash),
         created=time,

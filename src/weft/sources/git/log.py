@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from weft.errors import SourceError
 from weft.sources.files import MAX_TEXT_CHARACTERS, clean
+from weft.text.redact_source import redact_source
 
 _COMMIT_START: Final = b"\x01"
 """Begins a commit in the log; its fields are separated by NUL, and _MESSAGE_END ends them."""
@@ -39,6 +40,17 @@ _MAX_RUNS: Final = 20
 """How often git is run for one list of commits, since it stops at every damaged one; a repository with more damage
 is not worth the time."""
 
+_MAX_TOLD_LINES: Final = 3
+"""Removed lines, and added ones, that stand for a commit whose message does not tell what changed."""
+_MAX_LINE_CHARACTERS: Final = 100
+_MIN_TELLING_WORDS: Final = 4
+"""A subject of fewer words, such as "fix typo" or "wip", tells too little without a body."""
+_SUBJECT_FRAME: Final = re.compile(r"^\w+(?:\([^)]*\))?!?:\s*|\(?#\d+\)?|\bPR\b")
+"""The type before a subject and the number behind it, which tell nothing about the change."""
+_TRAILER: Final = re.compile(r"[A-Z][\w-]+(?:-by|-id): .*|\s*", re.IGNORECASE)
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_DATA: Final = re.compile(r"[A-Za-z0-9+/=]{32}")
+"""Part of a key, a hash or an encoded file, which tells nothing and may be secret."""
 _RAW: Final = re.compile(rb":\d+ \d+ [0-9a-f]+\.* [0-9a-f]+\.* ([A-Z])\d*\t([^\t\n]+)(?:\t([^\t\n]+))?")
 _COUNTS: Final = re.compile(rb"(\d+)\t(\d+)\t")
 _HUNK: Final = re.compile(rb"@@ -\S+ \+\S+ @@ ?(.*)")
@@ -71,6 +83,8 @@ class Commit(Struct):
     insertions: int = 0
     deletions: int = 0
     changes: list[Change] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    """The first removed and added lines, where the message does not tell what changed."""
 
 
 def pack(commit: Commit) -> bytes:
@@ -202,6 +216,14 @@ def _read_header(line: bytes, rows: Iterator[bytes]) -> Commit | None:
     return Commit(hash, author.strip(), time, message.strip(), " " in parents)
 
 
+def _tells_change(message: str) -> bool:
+    """Return whether a commit's message says in words what changed."""
+    subject, _, body = message.partition("\n")
+    if any(not _TRAILER.fullmatch(line) for line in body.split("\n")):
+        return True
+    return len(_WORD.findall(_SUBJECT_FRAME.sub(" ", subject))) >= _MIN_TELLING_WORDS
+
+
 class _DiffReader:
     """A reader of what follows a commit's message: files, their counts, then hunks in the order of the files."""
 
@@ -209,12 +231,18 @@ class _DiffReader:
         self.commit = commit
         self._pending: deque[Change] = deque()
         self._current: Change | None = None
+        self._is_in_hunk = False
+        # How many more removed and added lines are kept, by the sign before them.
+        kept = 0 if _tells_change(commit.message) else _MAX_TOLD_LINES
+        self._lines_left = {b"-": kept, b"+": kept}
 
     def read_line(self, line: bytes) -> None:
         """Add the content of one line to the commit."""
         if line.startswith(b"diff --git "):
             self._current = self._pending.popleft() if self._pending else None
+            self._is_in_hunk = False
         elif line.startswith(b"@@"):
+            self._is_in_hunk = True
             self._add_name(_HUNK.match(line), is_header=True)
         elif line.startswith(b":"):
             self._add_file(line)
@@ -225,6 +253,18 @@ class _DiffReader:
                 self.commit.deletions += int(counts[2])
         elif line.startswith((b"+", b"-")):
             self._add_name(_DEFINITION.match(line, 1), is_header=False)
+            if self._is_in_hunk and self._lines_left[line[:1]]:
+                self._add_line(line)
+
+    def _add_line(self, line: bytes) -> None:
+        text = clean(line[1:].decode("utf-8", "replace")).strip()
+        if not _WORD.search(text) or _DATA.search(text):
+            return
+        # Redacted before it is cut: of half a secret nobody could tell what it is.
+        told = f"{line[:1].decode()} {redact_source(text).text[:_MAX_LINE_CHARACTERS]}"
+        if told not in self.commit.lines:
+            self._lines_left[line[:1]] -= 1
+            self.commit.lines.append(told)
 
     def _add_file(self, line: bytes) -> None:
         found = _RAW.match(line)

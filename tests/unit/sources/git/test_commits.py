@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from weft import Weft
 from weft.model import Edge, Node
 from weft.ports import Unit
 from weft.sources import open_source
@@ -70,6 +71,38 @@ def test_a_commit_tells_who_when_why_and_how_much(repository: Repository) -> Non
     assert node.fields["files_changed"] == ["clock.py"]
     assert (node.fields["insertions"], node.fields["deletions"]) == (6, 0)
     assert node.created is not None
+
+
+@pytest.mark.parametrize("message", ["fix", "fix(clock): typo (#12)", "wip\n\nSigned-off-by: Mara Venn <m@v.org>"])
+def test_a_commit_whose_message_does_not_tell_shows_its_first_changed_lines(
+    repository: Repository, message: str
+) -> None:
+    before = ["--xy = 1", "one", "}", "one", "key " + "a1" * 20, "two", "three", "four"]
+    repository.commit("clock: the first lines of it all", {"clock.txt": "\n".join(before)})
+    repository.commit(message, {"clock.txt": "++xy = 2\n{\n" + "five " * 40 + "\n"})
+    node = commits(repository.root)[message.partition("\n")[0]]
+    told = ["- --xy = 1", "- one", "- two", "+ ++xy = 2", "+ " + ("five " * 40)[:100]]
+    assert node.text == "\n".join([message, "", *told])
+
+
+@pytest.mark.parametrize("message", ["fix\n\nThe clock ran late.", "clock: count the seconds of each day"])
+def test_a_commit_whose_message_tells_shows_no_lines(repository: Repository, message: str) -> None:
+    repository.commit(message, {"clock.txt": "one\n"})
+    assert [node.text for node in commits(repository.root).values()] == [message]
+
+
+def test_the_first_lines_of_a_large_commit_are_not_shown(repository: Repository) -> None:
+    repository.commit("update", {"clock.txt": "".join(f"line {number}\n" for number in range(61))})
+    assert [node.text for node in commits(repository.root).values()] == ["update"]
+
+
+def test_secrets_in_changed_lines_are_redacted(repository: Repository, tmp_path: Path) -> None:
+    repository.commit("wip", {"settings.py": 'PASSWORD = "hunter2-Vx81kqPz"\n'})
+    with Weft.open(tmp_path / ".weft", embedder=None) as weft:
+        weft.index(str(repository.root))
+        text = weft.context("wip", floor=0).text
+    assert "PASSWORD" in text
+    assert "hunter2" not in text
 
 
 def test_a_commit_touches_files_and_the_definitions_in_them(repository: Repository) -> None:
