@@ -190,8 +190,7 @@ function drawAround() {
 
 function choose(row, line, isFixed) {
   chosen = { row, line, key: answer?.rows[row]?.key ?? "" };
-  light(row, line);
-  ledger.light(row, isFixed);
+  light(row, line, isFixed);
   // Pointing at lines only lights them; the drawing follows what is chosen.
   if (isFixed || !answer) drawAround();
   if (isFixed && line < 0) reading.scrollToRow(row);
@@ -201,10 +200,10 @@ function choose(row, line, isFixed) {
   }
 }
 
-function light(row, line) {
+function light(row, line, scroll = false) {
   reading.light(row, line);
   budget.light(row);
-  ledger.light(row, false);
+  ledger.light(row, scroll);
   drawChosen();
 }
 
