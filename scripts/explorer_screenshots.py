@@ -3,6 +3,7 @@
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlencode
@@ -17,7 +18,9 @@ from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 from rest_service import make_service, running  # noqa: E402
 from weft import Weft  # noqa: E402
+from weft.corrections.changes import Proposal, apply_change  # noqa: E402
 from weft.interfaces.explorer import shell  # noqa: E402
+from weft.model import Request  # noqa: E402
 
 PICTURES = ROOT / "docs" / "explorer"
 TENANTS = ("support", "finance", "analytics")
@@ -27,6 +30,10 @@ REFUND = [
     *(("tenants", name) for name in TENANTS),
 ]
 NOVEL = [("topic", "Tamsin Roke"), ("profile", "narrative"), ("max_tokens", 1200)]
+CORRECT = """
+document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'e', bubbles: true }));
+setTimeout(() => document.querySelector('#preview').click(), 300);
+"""
 MARKS = """
 if (!localStorage.getItem('weft-marks')) {
   const question = 'How are large refunds approved?';
@@ -39,29 +46,29 @@ if (!localStorage.getItem('weft-marks')) {
   location.reload();
 }"""
 VIEWS: dict[str, tuple[list[tuple[str, object]], str]] = {
+    "empty": ([], ""),
+    "ask": ([*REFUND, ("line", 6)], ""),
+    "why": (
+        [*REFUND, ("pane", "why"), ("line", 6)],
+        "document.getElementById('why-name').value = 'Which table do I use for revenue?';"
+        "document.getElementById('why-not').requestSubmit();",
+    ),
+    "around": ([*NOVEL, ("pane", "why"), ("side", "around"), ("line", 5)], ""),
+    "correct": ([*REFUND, ("line", 6)], CORRECT),
     "compare": ([("left", urlencode(REFUND)), ("right", urlencode([*REFUND, ("profile", "knowledge")]))], ""),
-    "around": ([*NOVEL, ("pane", "why"), ("side", "around"), ("line", 4)], ""),
     "judge": ([("tenants", "support"), ("tenants", "finance")], MARKS),
     "store": ([], ""),
     "timeline": ([], ""),
     "cast": ([], ""),
     "memory": ([], ""),
     "sessions": ([], ""),
-    "empty": ([], ""),
-    "ask": ([*REFUND, ("line", 6)], ""),
-    "raw": ([*NOVEL, ("view", "raw"), ("line", 12)], ""),
-    "why": (
-        [*REFUND, ("pane", "why"), ("line", 6)],
-        "document.getElementById('why-name').value = 'Which table do I use for revenue?';"
-        "document.getElementById('why-not').requestSubmit();",
-    ),
-    "source": ([*REFUND, ("line", 6)], "document.querySelector('#card .actions button').click();"),
-    "nothing": ([("topic", "zebra crossing paint thickness in Oslo")], ""),
+    "corrections": ([], ""),
 }
 """Each view: what its address asks for, and what is done in it."""
 OTHER_VIEWS = frozenset(view.name for view in shell.VIEWS)
-SCREENS = {"wide": (1360, 860), "phone": (390, 800)}
-COLOURS = 96
+SCREENS = {"wide": (1200, 740), "phone": (390, 760)}
+FREQUENT_COLOURS = 24
+OTHER_COLOURS = 40
 SETTLED_SECONDS = 1.6
 """Seconds until what other budgets would bring has been asked for and drawn."""
 
@@ -78,8 +85,20 @@ def picture(browser: webdriver.Chrome, address: str, name: str, screen: str, dar
     time.sleep(SETTLED_SECONDS)
     shot = Image.open(BytesIO(browser.get_screenshot_as_png())).convert("RGB")
     path = PICTURES / f"{name}-{screen}-{'dark' if dark else 'light'}.png"
-    # Few colours are used, so a palette makes the files a quarter as large.
-    shot.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    shot.quantize(palette=_palette(shot), dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def _palette(shot: Image.Image) -> Image.Image:
+    """Return the colours of a picture: the most frequent ones as they are, and those that stand for the others.
+
+    Few colours are used, so a palette makes the files a quarter as large; surfaces keep exactly theirs.
+    """
+    counted = sorted(shot.getcolors(shot.width * shot.height) or [], reverse=True)
+    frequent = [channel for _, colour in counted[:FREQUENT_COLOURS] for channel in colour]
+    covering = shot.quantize(OTHER_COLOURS, Image.Quantize.MAXCOVERAGE).getpalette() or []
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*frequent, *covering[: 3 * OTHER_COLOURS]])
+    return palette
 
 
 def make_store(folder: Path) -> Path:
@@ -88,6 +107,8 @@ def make_store(folder: Path) -> Path:
     with Weft.open(store) as weft:
         for question in ("How do I revive a dead job?", "How long is the lease?", "Who reviews changes?"):
             weft.context(question, session="claude-code/4f2a", max_tokens=900)
+        now, asked = datetime.now(UTC), Request("How long is the lease?")
+        apply_change(weft, Proposal("tag", key="repo:memory-no-sleep", tags=("testing", "house-rule")), asked, now)
     return store
 
 

@@ -1,7 +1,6 @@
 """Every view of the explorer, light and dark, without a serious violation that axe-core finds, and without shifts.
 
-axe-core is a tool of development: `make test-browser` fetches it beside the environment, and nothing of it is in
-the tree.
+axe-core is a tool of development: `make test-browser` fetches it beside the environment, never into the tree.
 """
 
 from pathlib import Path

@@ -200,7 +200,7 @@ def explore(
     budget = read_budget(max_tokens)
     around = config.read_environment()
     settings = config.ServeSettings(
-        config.find_store(store, around),
+        config.find_store_to_write(store, around) if write else config.find_store(store, around),
         config.choose_embedder(embedder, around),
         # The explorer only looks unless it is told otherwise: nothing can be changed through this address.
         read_only=not write,

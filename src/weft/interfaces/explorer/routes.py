@@ -8,6 +8,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from weft.errors import UnknownName
+from weft.indexing.freshness import checking_once
 from weft.interfaces.explorer import compare_routes, correct_routes, judge_routes, shell, store_routes
 from weft.interfaces.explorer.asked import Asked, Name, answer, chosen_tenants, read_request, readable_tenants
 from weft.interfaces.explorer.drawing import describe_place, draw
@@ -72,7 +73,7 @@ def page(
 ) -> Response:
     """Return the page that an address asks for, with its ledger, to be drawn."""
     weft = service.weft()
-    with turn:
+    with turn, checking_once():
         request, notes = read_request(weft, asked, caller)
         context = answer(weft, request, notes)
         is_question = bool(request.question or any(topic.question for topic in request.topics))
@@ -88,7 +89,7 @@ def growth_of_page(
 ) -> Response:
     """Return from which budget on each item appears, and what 500 more tokens would bring."""
     weft = service.weft()
-    with turn:
+    with turn, checking_once():
         request, _ = read_request(weft, asked, caller)
         return answered(growth(weft, request, answer(weft, request)))
 
@@ -105,7 +106,7 @@ def why(
 ) -> Response:
     """Return why a node is or is not on the page, and what would bring it."""
     weft = service.weft()
-    with turn:
+    with turn, checking_once():
         request, _ = read_request(weft, asked, caller)
         return answered(explain(weft, request, asked.name.strip(), readable_tenants(weft, caller)))
 

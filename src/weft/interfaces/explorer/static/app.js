@@ -134,6 +134,12 @@ function drawEmpty() {
 }
 
 function drawAnswer(isNew) {
+  drawParts(isNew);
+  // The page that is drawn, for those who wait for it: tests and the measure of speed.
+  document.body.dataset.drawn = answer.hash;
+}
+
+function drawParts(isNew) {
   const printed = answer.rows.filter((row) => row.detail !== "dropped").length;
   byId("notes").replaceChildren(...answer.notes.map((note) => make("p", { dir: "auto" }, note)));
   const limit = answer.max_tokens === null ? "no limit" : `of ${count(answer.max_tokens)}`;
@@ -184,8 +190,7 @@ function drawAround() {
 
 function choose(row, line, isFixed) {
   chosen = { row, line, key: answer?.rows[row]?.key ?? "" };
-  light(row, line);
-  ledger.light(row, isFixed);
+  light(row, line, isFixed);
   // Pointing at lines only lights them; the drawing follows what is chosen.
   if (isFixed || !answer) drawAround();
   if (isFixed && line < 0) reading.scrollToRow(row);
@@ -195,10 +200,10 @@ function choose(row, line, isFixed) {
   }
 }
 
-function light(row, line) {
+function light(row, line, scroll = false) {
   reading.light(row, line);
   budget.light(row);
-  ledger.light(row, false);
+  ledger.light(row, scroll);
   drawChosen();
 }
 

@@ -77,6 +77,12 @@ export class Controls {
     const { tenants, chosen } = this.choices;
     byId("tenants").hidden = tenants.length < 2;
     const read = new Set(state.tenants.length ? state.tenants : chosen);
+    // Made once, then only checked: a key press must not build what does not change.
+    const made = [...byId("tenant-choices").querySelectorAll("input")];
+    if (made.map((box) => box.value).join("\n") === tenants.join("\n")) {
+      for (const box of made) box.checked = read.has(box.value);
+      return;
+    }
     const boxes = tenants.map((tenant) => {
       const box = make("input", { type: "checkbox", value: tenant, onchange: () => {
         const checked = [...byId("tenant-choices").querySelectorAll(":checked")].map((each) => each.value);
@@ -85,8 +91,6 @@ export class Controls {
       box.checked = read.has(tenant);
       return make("label", {}, box, tenant);
     });
-    const focused = document.activeElement?.closest("#tenant-choices") ? document.activeElement.value : null;
     byId("tenant-choices").replaceChildren(...boxes);
-    if (focused !== null) byId("tenant-choices").querySelector(`[value="${CSS.escape(focused)}"]`)?.focus();
   }
 }

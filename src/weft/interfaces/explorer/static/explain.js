@@ -28,12 +28,12 @@ export function drawCard(answer, row, span, actions) {
       return make("div", { class: "signal", "--hue": hueOf(names, name) }, make("span", {}, name), make("i", {}, fill), make("span", {}, value.toFixed(3)));
     })),
     make("div", { class: "actions" },
-      make("button", { type: "button", title: "Enter", onclick: actions.open }, "Open source"),
-      make("button", { type: "button", title: "w", onclick: actions.why }, "What would change it"),
-      make("button", { type: "button", title: "s", onclick: actions.start }, "Start from it"),
+      make("button", { type: "button", title: "Enter", onclick: actions.open }, "Source"),
+      make("button", { type: "button", title: "w", onclick: actions.why }, "What changes it"),
+      make("button", { type: "button", title: "s", onclick: actions.start }, "Start here"),
       span?.key ? make("button", { type: "button", title: "The chosen line is needed (y)", onclick: () => actions.mark(true) }, "✓ Needed") : null,
       span?.key ? make("button", { type: "button", title: "The chosen line is noise (u)", onclick: () => actions.mark(false) }, "✗ Noise") : null,
-      actions.correct ? make("button", { type: "button", title: "Forget, edit, tag, merge, hide or raise (e)", onclick: actions.correct }, "Correct …") : null));
+      actions.correct ? make("button", { type: "button", title: "Forget, edit, tag, merge, hide or raise (e)", onclick: actions.correct }, "Correct") : null));
 }
 
 export async function explainName(query, name, apply) {

@@ -26,6 +26,8 @@ export function setUpFrame() {
   for (const dialog of document.querySelectorAll("dialog:not(#key-needed)")) {
     dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   }
+  // On a phone the list of views is longer than the screen.
+  document.querySelector(".views [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
   // The way back to the question leads to the one that was asked last in this tab.
   const asked = sessionStorage.getItem("weft-asked");
   const link = document.querySelector("[data-view-to=ask]");

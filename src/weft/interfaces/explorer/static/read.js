@@ -10,6 +10,7 @@ export class Reading {
     this.lines = [];
     this.spans = [];
     this.current = -1;
+    this.lighted = new Map();
     this.element.addEventListener("mousemove", (event) => this.#pointed(event));
     this.element.addEventListener("click", (event) => {
       const number = this.#numberAt(event);
@@ -37,6 +38,7 @@ export class Reading {
     this.element.setAttribute("role", "listbox");
     const top = this.element.scrollTop;
     this.element.replaceChildren(...this.lines);
+    this.lighted = new Map();
     this.element.scrollTop = top;
     this.current = Math.min(this.current, this.lines.length - 1);
   }
@@ -71,12 +73,20 @@ export class Reading {
   }
 
   light(row, number) {
+    // Only what changes is touched: a page has hundreds of lines, and this runs at every key press.
+    const now = new Map();
     this.lines.forEach((line, index) => {
-      const isLit = index === number;
-      line.classList.toggle("lit", isLit);
-      line.classList.toggle("same", !isLit && row >= 0 && this.spans[index]?.row === row);
-      if (line.role) line.setAttribute("aria-selected", String(isLit));
+      if (index === number) now.set(line, "lit");
+      else if (row >= 0 && this.spans[index]?.row === row) now.set(line, "same");
     });
+    for (const [line, kind] of this.lighted) if (now.get(line) !== kind) this.#mark(line, kind, false);
+    for (const [line, kind] of now) if (this.lighted.get(line) !== kind) this.#mark(line, kind, true);
+    this.lighted = now;
+  }
+
+  #mark(line, kind, isOn) {
+    line.classList.toggle(kind, isOn);
+    if (kind === "lit" && line.role) line.setAttribute("aria-selected", String(isOn));
   }
 
   textOf(number) {

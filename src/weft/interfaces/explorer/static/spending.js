@@ -75,7 +75,7 @@ export class Spending {
     const said = !growth.more.length ? "nothing more" : words.join(", ") + (others > 0 ? ` and ${others} more` : "");
     const full = growth.more.map((gain) => `${gain.title}: ${gain.detail}, ${count(gain.tokens)} tokens`).join("\n");
     this.legend.replaceChildren(...this.parts,
-      make("span", { title: full }, `+${growth.more_tokens} would bring `, make("span", { class: "gain", dir: "auto" }, said)));
+      make("span", { class: "gains", title: full }, `+${growth.more_tokens} would bring `, make("span", { class: "gain", dir: "auto" }, said)));
   }
 
   light(row) {

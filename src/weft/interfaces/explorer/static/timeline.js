@@ -23,7 +23,7 @@ async function draw(query) {
     show(empty("Nothing here has a place in time", make("p", {}, "Chapters of a story, commits, conversations and memories stand here once they are indexed.")));
     return;
   }
-  show(spans(found), make("ol", { class: `events ${found.track}` }, ...found.events.map((event) => entry(event, found.track))),
+  show(found.spans.length > 1 ? spans(found) : "", make("ol", { class: `events ${found.track}` }, ...found.events.map((event) => entry(event, found.track))),
     found.left_out ? make("p", { class: "hint-text" }, `${count(found.left_out)} more in this span are not shown.`) : "");
 }
 
