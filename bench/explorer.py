@@ -96,7 +96,8 @@ def measure(name: str, store: Path, questions: Sequence[str], tenants: Sequence[
             service.append(1000 * (time.process_time() - worked))
             drawing.append(1000 * (drawing_seconds(browser) - drawn))
     print(
-        f"{name}: {len(clock)} key presses, of which 95 % may take {LIMITS[name]:.0f} ms; first paint {painted:.0f} ms"
+        f"{name}: {len(clock)} key presses, of which 95 % may take {LIMITS[name]:.0f} ms; "
+        f"first paint {painted:.0f} ms"
     )
     rows = {"by the clock": clock, "processor, service": service, "processor, page": drawing}
     rows["processor, both"] = [one + other for one, other in zip(service, drawing, strict=True)]
