@@ -72,6 +72,10 @@ def test_without_a_terminal_nothing_is_asked_and_the_next_commands_are_printed(c
     assert (Path(folder) / ".weft").is_dir()
     told = json.loads(cli("init", "vault", "--json").out)
     assert (told["kind"], told["client"]) == ("vault", "none")
+    configured = json.loads(cli("init", "vault", "--client", "claude-code", "--json").out)
+    assert configured["client"] == "claude-code"
+    assert (Path(folder) / ".mcp.json").is_file()
+    assert cli("init", "vault", "--quiet").out == ""
 
 
 def test_three_questions_are_asked_on_a_terminal_and_the_client_is_configured(tmp_path: Path) -> None:

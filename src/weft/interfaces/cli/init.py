@@ -1,9 +1,10 @@
 """`weft init`: set up a repository, a vault or a manuscript by three questions, each also an option."""
 
+import io
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import chdir
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,7 +13,7 @@ from msgspec import Struct
 
 from weft import config
 from weft.errors import InvalidInput, UnknownName
-from weft.interfaces.cli import AsJson, StoreFolder, output
+from weft.interfaces.cli import AsJson, StoreFolder, is_quiet, output
 from weft.interfaces.cli.output import show_progress
 
 _NO_CLIENT: Final = "none"
@@ -77,18 +78,22 @@ def init(
     location = store or str(folder / config.STORE_NAME)
     with config.open_weft(location, create=True) as weft, show_progress("scanning") as progress:
         report = weft.index(root, reading=chosen.reading, progress=progress)
-    facts = {"kind": chosen.name, "path": str(root), "store": location, "nodes": report.written + report.unchanged}
+    nodes = report.written + report.unchanged
     if as_json:
+        if assistant != _NO_CLIENT:
+            # What installing prints would stand beside the JSON.
+            with redirect_stdout(io.StringIO()):
+                _configure(assistant, folder, store)
+        facts = {"kind": chosen.name, "path": str(root), "store": location, "nodes": nodes}
         output.write_json({**facts, "client": assistant, "problems": len(report.problems)})
-    else:
-        read = output.count_noun(report.written + report.unchanged, "node")
-        output.write(
-            f"Set up the {chosen.name} {output.short_path(root)}: {read} in {output.short_path(location)}."
-        )
-        output.write_problem_notes([(problem.where, problem.reason) for problem in report.problems])
+        return
+    if not is_quiet():
+        read = f"{output.count_noun(nodes, 'node')} in {output.short_path(location)}"
+        output.write(f"Set up the {chosen.name} {output.short_path(root)}: {read}.")
+    output.write_problem_notes([(problem.where, problem.reason) for problem in report.problems])
     if assistant != _NO_CLIENT:
         _configure(assistant, folder, store)
-    if not as_json:
+    if not is_quiet():
         _write_next(chosen, folder, assistant)
 
 
