@@ -11,7 +11,7 @@ AXE_VERSION := 4.14.0
 AXE := .venv/axe/package/axe.min.js
 ARGS ?=
 
-.PHONY: help demo test docs reference test-backends test-browser test-packaging screenshots torture check release coverage format \
+.PHONY: help demo test docs reference test-backends test-browser test-packaging screenshots torture fuzz lock check release coverage format \
     bench bench-evidence clean
 
 help:
@@ -21,6 +21,8 @@ help:
 	@echo "make reference   write docs/reference/ and the manual page anew from the code"
 	@echo "make test-backends   start every engine there is and try the contracts of stores and indexes on it"
 	@echo "make torture   kill, starve and damage a store for a minute or two, and count what is lost (ARGS are passed on)"
+	@echo "make lock    write requirements-dev.lock anew: every development dependency with its hashes"
+	@echo "make fuzz    try inputs on every parser and format for a minute (ARGS='--seconds 3600')"
 	@echo "make test-browser    try the explorer in a real browser (installs Debian's chromium where there is none)"
 	@echo "make test-packaging  install with pip, pipx and uv from a local index, into new environments"
 	@echo "make screenshots     make the pictures of docs/explorer/ and the recording of the README"
@@ -51,6 +53,13 @@ test-backends: $(TOOLS)
 
 torture: $(TOOLS)
 	PYTHONPATH=src:tests $(BIN)/python -m torture $(ARGS)
+
+lock: $(TOOLS)
+	$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --generate-hashes --no-header --no-annotate \
+	    --no-emit-index-url --quiet -o requirements-dev.lock $(ARGS)
+
+fuzz: $(TOOLS)
+	PYTHONPATH=src:tests $(BIN)/python -m fuzz $(ARGS)
 
 test-browser: $(TOOLS) browser $(AXE)
 	$(BIN)/python -m pytest --browser tests/browser $(ARGS)

@@ -1,22 +1,29 @@
-"""List what Weft is delivered with: a bill of materials (CycloneDX), and a check of every licence.
+"""List what Weft is delivered with: a bill of materials (CycloneDX), and checks of licences and known weaknesses.
 
     python scripts/supply_chain.py            print the bill of materials of the package with all its extras
     python scripts/supply_chain.py --check    exit with 1 if a licence is not permissive or not known
+    python scripts/supply_chain.py --vulnerabilities    exit with 1 if a version in use has an advisory
 
-Both read what is installed here and ask nobody. The bill is the same bytes for the same installation.
+All read what is installed here and ask nobody. The bill is the same bytes for the same installation.
 """
 
 import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 PACKAGE = "weft-context"
+ADVISORIES = Path(__file__).with_name("advisories.toml")
+LOCK = Path(__file__).parents[1] / "requirements-dev.lock"
+_LOCKED = re.compile(r"^([a-z0-9][a-z0-9.-]*)(?:\[[^\]]*\])?==(\S+)", re.MULTILINE)
 PERMISSIVE = re.compile(
     r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|Unlicense|Zlib|0BSD|CC0|HPND|MPL|Mozilla)\b",
     re.IGNORECASE,
@@ -78,6 +85,32 @@ def check() -> list[str]:
     return wrong
 
 
+def locked_versions(text: str) -> dict[str, str]:
+    """Return the version of each package in a lock file, by name."""
+    return {canonicalize_name(name): version for name, version in _LOCKED.findall(text)}
+
+
+def find_vulnerable(versions: Mapping[str, str], advisories: str) -> list[str]:
+    """Return a sentence for each version that an advisory names."""
+    found = []
+    for advisory in tomllib.loads(advisories)["advisory"]:
+        version = versions.get(canonicalize_name(advisory["package"]))
+        if version is not None and SpecifierSet(advisory["affected"]).contains(version, prereleases=True):
+            found.append(
+                f"{advisory['package']} {version} has {advisory['id']} ({advisory['about']}). "
+                f"Use a version that is not {advisory['affected']}."
+            )
+    return found
+
+
+def check_vulnerabilities(advisories: Path = ADVISORIES) -> list[str]:
+    """Return what the advisories say about what is installed and about what is locked."""
+    text = advisories.read_text(encoding="utf-8")
+    installed = {name: part.version for name, part in find_parts().items()}
+    locked = locked_versions(LOCK.read_text(encoding="utf-8"))
+    return list(dict.fromkeys([*find_vulnerable(installed, text), *find_vulnerable(locked, text)]))
+
+
 def bill() -> dict[str, object]:
     """Return the bill of materials."""
     root = distribution(PACKAGE)
@@ -102,13 +135,19 @@ def bill() -> dict[str, object]:
 
 
 def main() -> int:
-    """Print the bill, or check the licences."""
+    """Print the bill, or check licences or versions."""
     reader = argparse.ArgumentParser(description="List what Weft is delivered with.")
     reader.add_argument("--check", action="store_true", help="check the licences instead")
-    if not reader.parse_args().check:
+    reader.add_argument("--vulnerabilities", action="store_true", help="check versions against advisories instead")
+    reader.add_argument("--list", type=Path, default=ADVISORIES, metavar="FILE", help="another list of advisories")
+    asked = reader.parse_args()
+    if not (asked.check or asked.vulnerabilities):
         print(json.dumps(bill(), indent=1, sort_keys=True))
         return 0
-    wrong = check()
+    wrong = [
+        *(check() if asked.check else ()),
+        *(check_vulnerabilities(asked.list) if asked.vulnerabilities else ()),
+    ]
     for sentence in wrong:
         print(sentence)
     print(f"{len(find_parts())} packages, {len(wrong)} to look at")
