@@ -2,7 +2,9 @@
 
 `extract_story` is the way through: names are found (`find_names`, `word_usage`), their forms counted (`kinds`),
 forms of one person merged (`cast`, `merge`, `match_names`), grouped into entities (`groups`), described
-(`definitions`) and related (`relations`). The closed lists of words lie under `words/`.
+(`definitions`) and related (`relations`, with `speakers`, `kinship`, `unnamed_kin` and `families`). What other
+languages need is in `languages`; `facts` and `continuity` read events when asked. The closed lists of words lie
+under `words/`.
 """
 
 from weft.story.display_name import name_key

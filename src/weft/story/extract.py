@@ -17,6 +17,7 @@ from weft.story.display_name import best_name, format_name, name_key, parse_name
 from weft.story.find_names import find_names
 from weft.story.groups import Group, group
 from weft.story.kinds import Tally, count_forms
+from weft.story.languages import settle_names
 from weft.story.model import Correction, Entity, Form, KnownEntity, Mention, Passage, Prose, Story
 from weft.story.relations import relate
 from weft.text.terms import UNSPACED
@@ -52,7 +53,7 @@ def extract_story(
     found = find_names(proses)
     # Names that notes give are searched for as they are: they may be words that no rule takes for names.
     from_notes = list(_find_noted_names(proses, known, found.usage.lower))
-    mentions = _in_reading_order(_find_speaker_labels(proses), found.mentions, from_notes)
+    mentions = _in_reading_order(_find_speaker_labels(proses), settle_names(proses, found.mentions), from_notes)
     tallies = count_forms(mentions, found.usage.lower)
     by_form: dict[Form, list[Mention]] = {}
     for mention in mentions:

@@ -16,20 +16,17 @@ from msgspec import Struct
 from weft.story.dialogue import split_paragraphs
 from weft.story.model import Mention, Passage
 from weft.story.speakers import Turn, read_turns
-from weft.story.vocabulary import CALLED_KIN, FEMALE, KIN, KIN_GENDER, MALE
+from weft.story.vocabulary import FEMALE, FOREIGN_KIN, KIN, KIN_GENDER, MALE
 
-_TIE_OF: Final = {word: relation for relation, words in KIN.items() for word in words}
+TIE_OF: Final = {word: relation for relation, words in KIN.items() for word in words}
 
 
-def _any_of(words: Iterable[str]) -> str:
+def any_of(words: Iterable[str]) -> str:
     """Return words as alternatives of a pattern, the longest first."""
     return "|".join(sorted(words, key=lambda word: (-len(word), word)))
 
 
-_WORDS: Final = _any_of(_TIE_OF)
-_KINDRED: Final = _any_of(
-    word for word, relation in _TIE_OF.items() if relation not in ("enemy", "servant", "betrothed")
-)
+_WORDS: Final = any_of(TIE_OF)
 _GAP: Final = r"(?:(?!['’])[\w-]+\s+){0,2}?"
 """Up to two adjectives: her dear little sister."""
 _OWN: Final = re.compile(rf"['’]s?\s+{_GAP}({_WORDS}),?\s+")
@@ -40,24 +37,13 @@ _AND_KIN: Final = re.compile(rf",?\s+(?:and|with)\s+(his|her)\s+{_GAP}({_WORDS})
 _KIN_TO: Final = re.compile(
     rf",?\s+(?:(?:was|is|the|a|an|his|her|only|\w+est|\w+er)\s+){{0,3}}({_WORDS})\s+(?:of|to)\s+(?:the\s+)?"
 )
-_OF_OWN: Final = re.compile(
+OF_OWN: Final = re.compile(
     rf"['’]s?\s+(?:[\w-]+\s+)?({_WORDS})(?=\s*[,.;:!?—)]|--|\s+(?:and|who|was|is|had|in|at|to|from)\b)"
 )
 """Kin behind a name that another name precedes: Ann, Bram's sister."""
 _BEFORE_OWN: Final = re.compile(r",\s+|\s+(?:was|is)\s+")
 _BEFORE_NAME: Final = re.compile(rf"\b(his|her|my|your|our|whose)\s+{_GAP}({_WORDS}),?\s+$", re.IGNORECASE)
 _BEHIND_NAME: Final = re.compile(rf",\s+(his|her|my|your)\s+{_GAP}({_WORDS})(?=\s*[,.;:!?—)]|--)", re.IGNORECASE)
-_UNNAMED: Final = re.compile(rf"\b(his|her|my|your)\s+(?:[a-z-]+\s+)?({_KINDRED})\b(?!,?\s+[A-Z])")
-_CALLED: Final = re.compile(
-    r"(?:^|[,.;!?—-]\s*|\b(?:dear|dearest|oh|no|yes|my|well),?\s+)"
-    rf"({_any_of(CALLED_KIN)})(?=\s*(?:[,.;!?—]|--|$))",
-    re.IGNORECASE,
-)
-_TWO: Final = re.compile(
-    r"\b(father|mother|uncle|aunt|husband|brother)\s+and\s+(son|daughter|nephew|niece|wife|sister)\b"
-    r"|\b(?:the\s+two|both|the|two)\s+(sisters|brothers|cousins|friends)\b"
-)
-_A_PAIR: Final = 2
 _MARRIED: Final = re.compile(r",?\s+(?:had\s+|was\s+|is\s+|has\s+)?(?:married|wedded|wed|marries)\s+(?:to\s+)?")
 _WEDDING: Final = re.compile(r"\b(?:marriage|wedding)\s+of\s+(?:the\s+)?$", re.IGNORECASE)
 _TOGETHER: Final = re.compile(r"\s+(?:and|to|with)\s+")
@@ -66,6 +52,18 @@ ENGAGED: Final = re.compile(
     r",?\s+(?:had\s+been\s+|was\s+|is\s+|being\s+)?(?:now\s+)?(?:engaged|betrothed)\s+to\s+"
     r"|['’]s?\s+engagement\s+(?:to|with)\s+"
 )
+_FOREIGN: Final = any_of(FOREIGN_KIN)
+_FOREIGN_TO: Final = re.compile(
+    rf",?\s+(?:(?:était|est|fut|war|ist|era|es|fue|è|fu|был|была)\s+)?(?:(?:le|la|der|die|das|el|il|lo|un|une|ein|eine)\s+"
+    rf"|l['’])?({_FOREIGN})(?:\s+(?:de|del|von|vom|di|du|della|dello|des)\s+|\s+d['’]|(?<=[а-яё])\s+)"
+    r"(?:(?:la|le|el|don|doña|signor|signora|herrn|frau|monsieur|madame)\s+)?"
+)
+_FOREIGN_OWN: Final = re.compile(
+    rf"\b(sa|son|seine[rnm]?|sein|ihre[rnm]?|ihr|su|sua|suo|своей|своего|своим|своему|его|её)\s+({_FOREIGN}),?\s+$",
+    re.IGNORECASE,
+)
+_HIS_WIFE: Final = re.compile(r"\bsein(?:e|er)\s+$", re.IGNORECASE)
+_FOREIGN_GENDER: Final = {"sein": MALE, "ihr": FEMALE, "его": MALE, "её": FEMALE}
 _PRONOUN_GENDER: Final = {"his": MALE, "her": FEMALE}
 _UNMARRIED: Final = frozenset({"miss", "mlle", "mademoiselle", "fräulein", "fraulein", "señorita", "signorina"})
 _FAMILY_TITLES: Final = frozenset({"aunt", "uncle", "cousin"})
@@ -88,7 +86,7 @@ _ANOTHERS_KIN: Final = re.compile(rf"\b(?:his|her|their|my|your)\s+{_GAP}(?:{_WO
 """Words before a name that make it somebody's kin, so that `and her` behind it means that somebody."""
 _MAX_BETWEEN: Final = 60
 """Characters between two names of one statement."""
-_NEAR: Final = 250
+NEAR: Final = 250
 """Characters within which a name may be the one that an unnamed relative bears: about three lines."""
 _PHRASE_BEFORE: Final = 60
 
@@ -102,10 +100,6 @@ _OWN_WORDS_BY_TURN: Final = 0.5
 _FRIENDLY: Final = 0.6
 """The factor for a friend whom somebody claims, often in jest."""
 _YOUR_WORDS: Final = 0.5
-_CALL: Final = 0.5
-_BESIDE: Final = 0.4
-_MAX_GUESS: Final = 0.8
-_PAIR: Final = 0.6
 
 
 class Sign(Enum):
@@ -163,16 +157,13 @@ def read_scene(number: int, text: str, named: Sequence[Named], genders: Sequence
 
 
 def read_votes(scene: Scene) -> Iterator[Vote]:
-    """Yield every sign of a tie in one text."""
+    """Yield every sign of a tie beside a name in one text."""
     yield from _read_pairs(scene)
     for mention, entity in scene.named:
         yield from _read_appositions(scene, mention, entity)
-    yield from _read_calls(scene)
-    yield from _read_unnamed(scene)
-    yield from _read_couples(scene)
 
 
-def _vote(
+def vote_for(
     scene: Scene, word: str, pair: tuple[int, int], weight: float, span: tuple[int, int], sign: Sign = Sign.WORDS
 ) -> Iterator[Vote]:
     """Yield the vote that the second of a pair is by this word the first one's kin, unless the sex is wrong."""
@@ -180,7 +171,8 @@ def _vote(
     wanted, gender = KIN_GENDER.get(word.lower(), ""), scene.genders[kin]
     if owner == kin or (wanted and gender and wanted != gender):
         return
-    relation = _TIE_OF[word.lower().replace("auntie", "aunt")]
+    plain = word.lower().replace("auntie", "aunt")
+    relation = TIE_OF.get(plain) or FOREIGN_KIN[plain]
     passage = _cover(scene, span, pair)
     if relation == "child":
         yield Vote("parent", owner, kin, weight, passage, sign)
@@ -195,7 +187,7 @@ def _vote(
 def _cover(scene: Scene, span: tuple[int, int], pair: tuple[int, int]) -> Passage:
     """Return the passage from a sign to the nearest names of its two people, if they are near."""
     start, end = span
-    near = _names_within(scene, start - _NEAR, end + _NEAR)
+    near = names_within(scene, start - NEAR, end + NEAR)
     for entity in pair:
         own = [mention for mention, other in near if other == entity]
         nearest = min(own, key=lambda mention: max(span[0] - mention.end, mention.start - span[1]), default=None)
@@ -230,20 +222,20 @@ def _read_between(
     scene: Scene, left: Mention, first: int, between: str, right: Mention, second: int
 ) -> Iterator[Vote]:
     span = (left.start, right.end)
-    behind = _OF_OWN.match(scene.text, right.end)
+    behind = OF_OWN.match(scene.text, right.end)
     if behind and _BEFORE_OWN.fullmatch(between):
-        yield from _vote(scene, behind.group(1), (second, first), STATED, (left.start, behind.end()))
+        yield from vote_for(scene, behind.group(1), (second, first), STATED, (left.start, behind.end()))
     elif right.is_possessive:
         # The husband of Ellen's cousin is not Ellen's.
         return
     elif (match := _OWN.fullmatch(between)) and ("," not in between or _CLOSED.match(scene.text, right.end)):
-        yield from _vote(scene, match.group(1), (first, second), STATED, span)
+        yield from vote_for(scene, match.group(1), (first, second), STATED, span)
     elif match := _AND_KIN.fullmatch(between):
         is_anothers = _ANOTHERS_KIN.search(scene.text[max(0, left.start - _PHRASE_BEFORE) : left.start])
         if scene.genders[first] == _PRONOUN_GENDER[match.group(1)] and not is_anothers:
-            yield from _vote(scene, match.group(2), (first, second), STATED, span)
-    elif match := _KIN_TO.fullmatch(between):
-        yield from _vote(scene, match.group(1), (second, first), STATED, span)
+            yield from vote_for(scene, match.group(2), (first, second), STATED, span)
+    elif (match := _KIN_TO.fullmatch(between)) or (match := _FOREIGN_TO.fullmatch(between)):
+        yield from vote_for(scene, match.group(1), (second, first), STATED, span)
     elif is_marriage(scene.text, left, right):
         yield _make("spouse", first, second, Passage(scene.number, *span))
     elif ENGAGED.fullmatch(between):
@@ -278,9 +270,10 @@ def _read_appositions(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote
     is_own = mention.title in _FAMILY_TITLES and not _OWNED.search(text, opening, mention.start)
     if turn is not None and is_own and turn.speaker is not None:
         weight = _weigh_speaker(turn)
-        yield from _vote(scene, mention.title, (turn.speaker, kin), weight, (mention.start, mention.end))
+        yield from vote_for(scene, mention.title, (turn.speaker, kin), weight, (mention.start, mention.end))
+    yield from _read_foreign(scene, mention, kin)
     match = _BEFORE_NAME.search(text, opening, mention.start)
-    if match is not None and match.group(1).lower() == "our" and _TIE_OF[match.group(2).lower()] == "friend":
+    if match is not None and match.group(1).lower() == "our" and TIE_OF[match.group(2).lower()] == "friend":
         return
     start, end = (match.start(), mention.end) if match else (mention.start, mention.end)
     if match is None and not mention.is_possessive:
@@ -291,10 +284,37 @@ def _read_appositions(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote
     if match.end() == mention.start and "," in match.group() and not _is_apposition(text, mention):
         return
     owners, weight = find_owners(scene, start, match.group(1).lower(), kin)
-    if turn is not None and _TIE_OF[match.group(2).lower()] == "friend":
+    if turn is not None and TIE_OF[match.group(2).lower()] == "friend":
         weight *= _FRIENDLY
     for owner in owners:
-        yield from _vote(scene, match.group(2), (owner, kin), weight, (start, end))
+        yield from vote_for(scene, match.group(2), (owner, kin), weight, (start, end))
+
+
+def _read_foreign(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote]:
+    """Yield whose kin a name is by a possessive of another language: sa femme Claire, seine Frau Greta."""
+    opening = max(0, mention.start - _PHRASE_BEFORE)
+    match = _FOREIGN_OWN.search(scene.text, opening, mention.start)
+    # `Frau` is a title as well as a wife.
+    is_wife = mention.title == "frau" and _HIS_WIFE.search(scene.text, opening, mention.start) is not None
+    if match is None and not is_wife:
+        return
+    pronoun, word = (match.group(1).lower(), match.group(2)) if match else ("sein", "frau")
+    gender = next((each for start, each in _FOREIGN_GENDER.items() if pronoun.startswith(start)), "")
+    start = match.start() if match else mention.start
+    index = bisect_right(scene.paragraphs, (start, len(scene.text) + 1)) - 1
+    relation = FOREIGN_KIN[word.lower()]
+    named = [
+        (each, entity)
+        for each, entity in names_within(scene, scene.paragraphs[index][0], start)
+        if entity != kin
+        and (not gender or scene.genders[entity] in (gender, ""))
+        and not (relation == "spouse" and scene.genders[entity] == scene.genders[kin] != "")
+    ]
+    if named:
+        # The first of the last sentence with a name is mostly its subject.
+        last = named[-1][0].sentence
+        owner = next(entity for each, entity in named if each.sentence == last)
+        yield from vote_for(scene, word, (owner, kin), SUBJECT, (start, mention.end))
 
 
 def _is_apposition(text: str, mention: Mention) -> bool:
@@ -314,19 +334,19 @@ def find_owners(scene: Scene, offset: int, pronoun: str, kin: int) -> tuple[list
             return [], 0.0
         return [owner], _YOUR_WORDS if pronoun == "your" else _weigh_speaker(turn)
     if pronoun == "whose":
-        before = _names_within(scene, offset - _PHRASE_BEFORE, offset)
+        before = names_within(scene, offset - _PHRASE_BEFORE, offset)
         is_next = bool(before) and not _CLAUSE_BREAK.search(scene.text, before[-1][0].end, offset)
         return ([before[-1][1]], SUBJECT) if is_next else ([], 0.0)
     gender = _PRONOUN_GENDER[pronoun]
     if turn is not None:
         quoted = next(start for start, end in turn.quotations if start <= offset < end)
-        return _choose_owners(scene, _names_within(scene, quoted, offset), offset, gender, kin, is_told=False)
+        return _choose_owners(scene, names_within(scene, quoted, offset), offset, gender, kin, is_told=False)
     index = bisect_right(scene.paragraphs, (offset, len(scene.text) + 1)) - 1
     start = scene.paragraphs[index][0]
-    owners, weight = _choose_owners(scene, _names_within(scene, start, offset), offset, gender, kin)
+    owners, weight = _choose_owners(scene, names_within(scene, start, offset), offset, gender, kin)
     if owners or index == 0:
         return owners, weight
-    earlier = _names_within(scene, scene.paragraphs[index - 1][0], start)
+    earlier = names_within(scene, scene.paragraphs[index - 1][0], start)
     owners, weight = _choose_owners(scene, earlier, offset, gender, kin)
     return owners, min(weight, _EITHER)
 
@@ -359,65 +379,6 @@ def _choose_owners(
     return together, SUBJECT if is_alone and is_subject else _ANTECEDENT
 
 
-def _names_within(scene: Scene, start: int, end: int) -> Sequence[Named]:
+def names_within(scene: Scene, start: int, end: int) -> Sequence[Named]:
     first = bisect_left(scene.named, start, key=lambda each: each[0].start)
     return scene.named[first : bisect_left(scene.named, end, key=lambda each: each[0].start)]
-
-
-# --- without a name --------------------------------------------------------------------------------------
-
-
-def _read_calls(scene: Scene) -> Iterator[Vote]:
-    """Yield whose kin a listener is by what a speaker calls him or her: Well, papa!"""
-    for turn in scene.turns:
-        if turn.speaker is None or turn.listener is None:
-            continue
-        for left, right in turn.quotations:
-            for match in _CALLED.finditer(scene.text, left, right):
-                pair = (turn.speaker, turn.listener)
-                yield from _vote(scene, match.group(1), pair, _CALL * turn.confidence, match.span())
-
-
-def _read_unnamed(scene: Scene) -> Iterator[Vote]:
-    """Yield the people near an unnamed relative who may be that relative, each for a share of a small vote."""
-    for match in _UNNAMED.finditer(scene.text):
-        # `My friend` is also what one calls a stranger.
-        if _TIE_OF[match.group(2)] == "friend" and scene.turn_at(match.start()) is not None:
-            continue
-        owners, weight = find_owners(scene, match.start(), match.group(1).lower(), -1)
-        yield from _guess(scene, match.group(2), owners, weight, match.span())
-    for mention, entity in scene.named:
-        if mention.is_possessive and (own := _OF_OWN.match(scene.text, mention.end)):
-            yield from _guess(scene, own.group(1), [entity], 1.0, (mention.start, own.end()))
-
-
-def _guess(scene: Scene, word: str, owners: Sequence[int], weight: float, span: tuple[int, int]) -> Iterator[Vote]:
-    wanted = KIN_GENDER.get(word.lower(), "")
-    near = _names_within(scene, span[0] - _NEAR, span[1] + _NEAR)
-    for owner in owners:
-        people = dict.fromkeys(
-            entity
-            for _, entity in near
-            if entity != owner and (not wanted or scene.genders[entity] in (wanted, ""))
-        )
-        for entity in people:
-            share = _BESIDE * min(weight, _MAX_GUESS) / len(people) / len(owners)
-            yield from _vote(scene, word, (owner, entity), share, span, Sign.GUESS)
-
-
-def _read_couples(scene: Scene) -> Iterator[Vote]:
-    """Yield the only two people of a paragraph who may be meant by two words: aunt and niece, the two sisters."""
-    for match in _TWO.finditer(scene.text):
-        first, second = (match.group(1), match.group(2)) if match.group(1) else (match.group(3), match.group(3))
-        index = bisect_right(scene.paragraphs, (match.start(), len(scene.text) + 1)) - 1
-        named = _names_within(scene, *scene.paragraphs[index])
-        people = sorted({entity for _, entity in named})
-        genders = [KIN_GENDER.get(word.removesuffix("s"), "") for word in (first, second)]
-        if genders[0] == genders[1]:
-            people = [entity for entity in people if not genders[0] or scene.genders[entity] == genders[0]]
-        if len(people) != _A_PAIR:
-            continue
-        for owner, kin in (people, people[::-1]):
-            if scene.genders[kin] == genders[1] and scene.genders[owner] == genders[0]:
-                yield from _vote(scene, second.removesuffix("s"), (owner, kin), _PAIR, match.span())
-                break

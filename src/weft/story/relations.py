@@ -18,6 +18,7 @@ from weft.story.families import Evidence, settle
 from weft.story.kinds import Tally, infer_gender
 from weft.story.kinship import Vote, is_stated, read_scene, read_votes
 from weft.story.model import Entity, Form, Mention, Passage, Prose, Tie
+from weft.story.unnamed_kin import read_unnamed_votes
 from weft.story.vocabulary import SPEECH
 
 _SYMMETRIC: Final = frozenset({"friend", "enemy"})
@@ -142,7 +143,8 @@ def relate(proses: Sequence[Prose], entities: Sequence[Entity], spans: SpansByPr
         _add_talks(text, [found for found in mentions if entities[found[1]].kind == "character"], directed)
         _add_statements(text, mentions, entities, directed)
         people = [found for found in mentions if entities[found[1]].kind == "character"]
-        votes.extend(read_votes(read_scene(number, text, people, genders)))
+        scene = read_scene(number, text, people, genders)
+        votes.extend((*read_votes(scene), *read_unnamed_votes(scene)))
     meetings = {pair: evidence.strength for pair, evidence in together.items()}
     for key, evidence in settle(votes, entities, genders, meetings).items():
         evidence.passages = [(strength, widen(each, spans(each.prose))) for strength, each in evidence.passages]

@@ -77,6 +77,12 @@ KIN: Final = {
 }  # fmt: skip
 KIN_GENDER: Final = {word: gender for name, gender in _GENDERS for word in _GRAMMAR[f"{name} kin"].split()}
 """The gender of whoever is called by a word of kinship."""
+FOREIGN_KIN: Final = {
+    word: relation
+    for relation, words in _parse_table(_GRAMMAR["kin of other languages"]).items()
+    for word in words
+}
+"""Words of kinship in five other languages, each with its relation."""
 CALLED_KIN: Final = _words(_GRAMMAR["called kin"])
 """Words by which speakers call their relatives."""
 KINSFOLK: Final = frozenset[str]().union(*(KIN[each] for each in KIN if each not in ("betrothed", "servant")))

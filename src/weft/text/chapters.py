@@ -39,11 +39,11 @@ _CHARACTERS_PER_SPEECH: Final = 4_000
 """A long text without chapters is a story if somebody speaks in it at least so often."""
 
 _SPEECH: Final = re.compile(
-    r"[,.!?—-]?[\"”’'»“]+,?\s+(?:\w+\s+){0,2}(?:said|asked|cried|replied|answered|whispered|shouted|sagte|fragte|rief"
+    r"[,.!?—-]?[\"”’'»«“]+,?\s+(?:\w+\s+){0,2}(?:said|asked|cried|replied|answered|whispered|shouted|sagte|fragte|rief"
     r"|antwortete|erwiderte|dit|demanda|répondit|cria|dijo|preguntó|respondió|disse|chiese|rispose|perguntou"
     r"|respondeu|сказал|сказала|спросил|спросила|ответил|ответила)\b"
     # A dash that opens a paragraph, and the brackets of Chinese and Japanese, are speech by themselves.
-    r"|^[ \t]*[—–―][ \t]*\w|「[^」\n]+」",
+    r"|^[ \t]*[—–―][ \t]*\w|「[^」\n]+」|”[一-鿿]{1,4}(?:说|问|道|答)",
     re.MULTILINE,
 )
 _LIBRARY_START: Final = re.compile(r"^\*\*\*\s*START OF TH.*$", re.MULTILINE)
