@@ -344,7 +344,7 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
     ranking = Ranking(plan, gathered, reading, now, absent)
 
     standing = find_standing(plan, gathered, reading)
-    found = mark_candidates(leave_out_stated(gathered.candidates), reading.snapshot, standing.replaced)
+    found = mark_candidates(leave_out_stated(plan, gathered.candidates), reading.snapshot, standing.replaced)
     if plan.request.guard:
         found = mark_instructions(found)
     fresh, received = split_received(plan, found)

@@ -374,7 +374,7 @@ def lay_out_silence(
     """Return the layout of a silent page: standing rules, what came nearest as pointers, and all else refused."""
     scored = [
         replace(candidate, score=gathered.relevance_of(candidate)) if gathered.relevance_of else candidate
-        for candidate in leave_out_stated(gathered.candidates)
+        for candidate in leave_out_stated(plan, gathered.candidates)
     ]
     # What was found comes before what links led to, which shares nothing with the question itself.
     ranked = sorted(scored, key=lambda candidate: (candidate.distance > 0, -candidate.score, *candidate.node.ref))

@@ -41,6 +41,7 @@ _MAX_BACKGROUND: Final = 3
 """Facts about a person and decisions, read from conversations, that stand on a page though it is not about them: a
 person who writes much states dozens, and on a small page each takes the room of a find."""
 _MEMORY: Final = "memory"
+_EXPERIENCE: Final = "experience"
 _UPDATE: Final = "update"
 _ASKED_PROFILE_PRIOR: Final = 0.6
 """The score of a fact about the person, where the question is about the person."""
@@ -164,15 +165,20 @@ def _with_day(node: Node) -> Node:
     return replace(node, fields={**node.fields, SAID: f"{day:%Y-%m-%d}"}) if day else node
 
 
-def leave_out_stated(candidates: Sequence[Candidate]) -> list[Candidate]:
+def leave_out_stated(plan: Plan, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates without rules, which are printed in a section of their own or with their message.
 
-    Summaries of conversations repeat what was said, too, and stay where the shape of the question wants them.
+    Summaries of conversations repeat what was said, too, and stay where the shape of the question wants them. A
+    side of an experience repeats the whole of it, and stays on pages that ask for one side.
     """
+    asks_sides = any("axis" in probe.where for probe in plan.profile.probes)
+    whole = set() if asks_sides else {each.node.key for each in candidates if each.node.kind == _EXPERIENCE}
     return [
         candidate
         for candidate in candidates
-        if candidate.node.kind not in _STATED and (candidate.node.kind != SUMMARY or "shape" in candidate.parts)
+        if candidate.node.kind not in _STATED
+        and (candidate.node.kind != SUMMARY or "shape" in candidate.parts)
+        and not (candidate.node.kind == _EXPERIENCE and candidate.node.key.rpartition("/")[0] in whole)
     ]
 
 

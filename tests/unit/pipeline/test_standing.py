@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from weft import Weft
+from weft.memory import Outcome
+from weft.memory.experience_store import resolve_experience, start_experience
 from weft.memory.memory_store import remember, update_memory
 from weft.model import Edge, Filter
 
@@ -167,6 +169,27 @@ def test_a_contradiction_that_was_noted_wrongly_or_has_been_settled_is_not_marke
     # What a person says to exclude each other does.
     weft.put([], [Edge(spaces.key, pip.key, "contradicts")])
     assert "may contradict “Use spaces” of" in weft.context("spaces or pip?", profile="learning", now=NOW).text
+
+
+def test_an_experience_stands_once_on_a_default_page_and_by_its_sides_in_a_premortem(weft: Weft) -> None:
+    context = weft.indexing_context()
+    started = start_experience(
+        context,
+        domain="debugging",
+        strategy="read-the-error",
+        goal="Make the bread rise",
+        hypothesis="The yeast is old",
+        action="Buy fresh yeast",
+        prediction="It rises",
+        now=NOW,
+    )
+    resolve_experience(
+        context, started.id, Outcome("falsified", "It did not rise", "The kitchen was cold"), now=NOW
+    )
+    sources = weft.context("Why did the bread not rise?", now=NOW).sources
+    assert [source.key for source in sources] == [started.key]
+    premortem = weft.context("", profile="premortem", parameters={"domain": "debugging"}, now=NOW)
+    assert f"{started.key}/surprise" in [source.key for source in premortem.sources]
 
 
 def test_memories_that_contradict_each_other_are_marked_where_they_are_read(weft: Weft) -> None:
