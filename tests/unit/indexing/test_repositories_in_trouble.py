@@ -31,7 +31,7 @@ def repository(tmp_path: Path) -> Path:
     git(folder, "init", "--initial-branch=main")
     (folder / "scales.py").write_text("def weigh_parcel(parcel):\n    return parcel.grams\n")
     git(folder, "add", ".")
-    git(folder, "commit", "-m", "Weigh parcels")
+    git(folder, "commit", "-m", "Weigh parcels on the scales at the door")
     return folder
 
 

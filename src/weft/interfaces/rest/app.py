@@ -73,8 +73,9 @@ def make_app(served: Served) -> FastAPI:
     ):
         app.include_router(router)
     problems.install(app)
-    _describe_keys_as_optional(app.openapi())
     app.add_api_route("/docs", lambda: routes_page(app.openapi()), include_in_schema=False)
+    # Last, because another route would make the description anew.
+    _describe_keys_as_optional(app.openapi())
     # Middleware that is added last runs first: what the gate refuses is measured too.
     app.add_middleware(Gate, served=served)
     access = open_access_log(served.serving.access_log)
