@@ -15,7 +15,9 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-export const count = (number) => number.toLocaleString("en");
+const NUMBERS = new Intl.NumberFormat("en");
+
+export const count = (number) => NUMBERS.format(number);
 
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 

@@ -36,8 +36,11 @@ export class Ledger {
     this.answer = null;
     this.order = [];
     this.chosen = -1;
-    this.element.addEventListener("scroll", () => this.#drawVisible(), { passive: true });
-    new ResizeObserver(() => this.#drawVisible()).observe(this.element);
+    // Place and height are kept: asking for them while drawing would lay the whole page out once more.
+    this.top = 0;
+    this.height = this.element.clientHeight;
+    this.element.addEventListener("scroll", () => { this.top = this.element.scrollTop; this.#drawVisible(); }, { passive: true });
+    new ResizeObserver(() => { this.height = this.element.clientHeight; this.#drawVisible(); }).observe(this.element);
     this.spacer.addEventListener("click", (event) => {
       const entry = event.target.closest(".entry");
       if (entry) this.onChoose(Number(entry.dataset.row), -1, true);
@@ -79,8 +82,8 @@ export class Ledger {
       this.spacer.replaceChildren(make("div", { class: "none" }, said));
       return;
     }
-    const first = Math.max(0, Math.floor(this.element.scrollTop / ROW_HEIGHT) - MARGIN_ROWS);
-    const last = Math.min(this.order.length, first + Math.ceil(this.element.clientHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS);
+    const first = Math.max(0, Math.min(this.order.length - 1, Math.floor(this.top / ROW_HEIGHT)) - MARGIN_ROWS);
+    const last = Math.min(this.order.length, first + Math.ceil(this.height / ROW_HEIGHT) + 2 * MARGIN_ROWS);
     const entries = [];
     for (let place = first; place < last; place++) entries.push(this.#entry(this.order[place], place));
     this.spacer.replaceChildren(...entries);

@@ -11,6 +11,8 @@ export class Reading {
     this.spans = [];
     this.current = -1;
     this.lighted = new Map();
+    this.top = 0;
+    this.element.addEventListener("scroll", () => { this.top = this.element.scrollTop; }, { passive: true });
     this.element.addEventListener("mousemove", (event) => this.#pointed(event));
     this.element.addEventListener("click", (event) => {
       const number = this.#numberAt(event);
@@ -36,10 +38,11 @@ export class Reading {
         ...(kind.includes("blank") ? { "aria-hidden": "true" } : { role: "option", "aria-selected": "false" }),
       }, ...children));
     this.element.setAttribute("role", "listbox");
-    const top = this.element.scrollTop;
+    const { top } = this;
     this.element.replaceChildren(...this.lines);
     this.lighted = new Map();
-    this.element.scrollTop = top;
+    // Asking for the place, or setting it, lays the page out at once; mostly it stands at its beginning.
+    if (top > 0) this.element.scrollTop = top;
     this.current = Math.min(this.current, this.lines.length - 1);
   }
 
