@@ -19,7 +19,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 VERSION = re.compile(r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?")
 OPEN = "## [Unreleased]"
-SOURCES = (("pyproject.toml", 'version = "{}"'), ("src/weft/__init__.py", '__version__ = "{}"'))
+SOURCES = (
+    ("pyproject.toml", 'version = "{}"'),
+    ("src/weft/__init__.py", '__version__ = "{}"'),
+    ("deploy/helm/weft/Chart.yaml", "version: {}"),
+    ("deploy/helm/weft/Chart.yaml", "appVersion: {}"),
+    ("deploy/helm/weft/values.yaml", '  tag: "{}"'),
+)
 """The files that state the version, and how."""
 
 
@@ -81,7 +87,7 @@ def read_version() -> str:
     found = set()
     for name, line in SOURCES:
         text = (ROOT / name).read_text("utf-8")
-        pattern = re.escape(line).replace(re.escape("{}"), '([^"]+)')
+        pattern = re.escape(line).replace(re.escape("{}"), '([^"\\n]+)')
         match = re.search(f"^{pattern}", text, re.M)
         found.add(match[1] if match else f"none in {name}")
     if len(found) != 1:
