@@ -221,3 +221,36 @@ def test_a_key_is_asked_for_and_shows_its_tenants_only(
     explorer.wait_for("#page", "noon")
     assert "secret" not in explorer.browser.page_source
     assert "other" not in explorer.text("#tenant-choices")
+
+
+DRAW_MANY = """
+const done = arguments[0];
+import(new URL("ledger.js", document.querySelector("script[type=module]").src)).then(({ Ledger }) => {
+  const rows = Array.from({ length: 30000 }, (_, number) => ({
+    title: `Row ${number}`, key: `k:${number}`, kind: "note", tenant: "t", section: "context", detail: "dropped",
+    reason: "", path: "", score: number, tokens: number, parts: { relevance: 0.5 }, appears: null,
+  }));
+  const answer = { rows, sections: [{ name: "context", weights: { relevance: 1 }, product: false }] };
+  const ledger = new Ledger(() => {}, () => {});
+  const drawn = () => [...ledger.spacer.querySelectorAll(".entry")].map((entry) => Number(entry.dataset.row));
+  ledger.draw(answer, { sort: "score", show: "all", find: "" });
+  const first = drawn();
+  ledger.element.scrollTop = ledger.element.scrollHeight;
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    const last = drawn();
+    ledger.draw(answer, { sort: "score", show: "all", find: "row 29998" });
+    done([first, last, ledger.order]);
+  }));
+}).catch((error) => done([String(error)]));
+"""
+
+
+def test_a_ledger_of_thirty_thousand_rows_sorts_scrolls_and_filters_with_few_of_them_drawn(
+    explorer: Explorer,
+) -> None:
+    explorer.open(("topic", QUESTION), *SUPPORT)
+    first, last, found = explorer.browser.execute_async_script(DRAW_MANY)
+    assert first[0] == 29_999
+    assert last[-1] == 0
+    assert found == [29_998]
+    assert max(len(first), len(last)) < 100

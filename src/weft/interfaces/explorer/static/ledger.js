@@ -68,7 +68,9 @@ export class Ledger {
       if (button.dataset.sort === sort) button.setAttribute("aria-sort", "true");
       else button.removeAttribute("aria-sort");
     }
-    this.most = Math.max(0.001, ...answer.rows.map((row) => contributions(row, answer.sections).reduce((sum, [, value]) => sum + value, 0)));
+    const worth = (row) => contributions(row, answer.sections).reduce((sum, [, value]) => sum + value, 0);
+    // Not by handing all of them to Math.max, which takes only so many.
+    this.most = answer.rows.reduce((most, row) => Math.max(most, worth(row)), 0.001);
     this.names = signalNames(answer.sections);
     this.spacer.style.height = `${this.order.length * ROW_HEIGHT}px`;
     this.element.setAttribute("aria-rowcount", this.order.length + 1);
