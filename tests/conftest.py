@@ -1,5 +1,6 @@
 """Options of the whole suite, and the server that tests of other engines share."""
 
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """The marks that tests may carry."""
     config.addinivalue_line("markers", "backends(*names): only for these engines")
+
+
+@pytest.fixture(autouse=True)
+def unconfigured_logs() -> Iterator[None]:
+    """Leave structlog as it was found: capturing its lines in one test configures it for all that follow."""
+    yield
+    structlog = sys.modules.get("structlog")
+    if structlog is not None and structlog.is_configured():
+        structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
