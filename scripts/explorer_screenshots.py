@@ -3,12 +3,13 @@
 import sys
 import tempfile
 import time
+from contextlib import chdir
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlencode
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
 
 from chromium import make_world, open_browser, set_screen  # noqa: E402
@@ -118,7 +119,9 @@ def main() -> None:
     wanted = sys.argv[1:] or list(VIEWS)
     with (
         tempfile.TemporaryDirectory() as folder,
-        running(make_service(make_store(Path(folder)), explorer_writes=True)) as address,
+        # From inside, so that a picture shows `.weft` and no path of the machine that made it.
+        chdir(folder),
+        running(make_service(make_store(Path()), explorer_writes=True)) as address,
         open_browser() as browser,
     ):
         for name in wanted:
