@@ -46,7 +46,7 @@ class Proposal(Struct, frozen=True):
 
 
 class Undo(Struct, frozen=True):
-    """What is needed to undo a correction: of which list it is, and its number or name there."""
+    """The list that holds a correction, and its number or name there, by which it is undone."""
 
     of: str
     tenant: str

@@ -35,7 +35,7 @@ class Source(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What a model wrote, and which sources of the page it used; `unknown` are numbers that are none of them."""
+    """The text that a model wrote, and the sources it used; `unknown` are cited numbers that are no source."""
 
     text: str
     model: str

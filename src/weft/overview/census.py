@@ -26,7 +26,7 @@ _LAST_RUNS: Final = 100
 
 
 class SourceCount(Struct, frozen=True):
-    """What one source of one tenant has brought."""
+    """The counts of the nodes that one source of one tenant has brought."""
 
     tenant: str
     source: str
@@ -56,7 +56,7 @@ class Census(Struct, frozen=True):
     links: int
     bytes: int
     notes: tuple[str, ...]
-    """What is stale, in words."""
+    """Sentences about the files that are stale."""
     runs: tuple[Run, ...]
     """The last indexing runs, oldest first."""
 

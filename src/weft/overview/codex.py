@@ -45,7 +45,7 @@ _BECOMES: Final = re.compile(r"^becomes: (\w+)$", re.MULTILINE)
 
 
 class Drafted(Struct, frozen=True):
-    """What a run did: the files written, and the names left out, which have a note or were rejected."""
+    """The result of a run: the files written, and the names left out, which have a note or were rejected."""
 
     written: tuple[str, ...]
     kept: tuple[str, ...]

@@ -58,7 +58,7 @@ class Known(Struct, frozen=True):
 
 
 class Person(Struct, frozen=True):
-    """What a reader knows of a person after a chapter."""
+    """The facts that a reader knows of a person after a chapter."""
 
     name: str
     kind: str

@@ -48,7 +48,7 @@ _INNERMOST_LAST: Final = ("file1", "name7", "name9")
 _CAUSE: Final = re.compile(r"^(?=Caused by: )", re.MULTILINE)
 """Where Java begins to tell the cause of the error that it told before."""
 _MADE_NAME: Final = re.compile(r"lambda\$(\w+)\$\d+\Z|<(\w{2,})>[a-z]__.*\Z", re.DOTALL)
-"""What compilers call a lambda of Java and an asynchronous method of C#, which are named as what holds them."""
+"""The names that compilers give to a lambda of Java and an asynchronous method of C#; the method around counts."""
 _ERROR_LINE: Final = re.compile(
     r"(?:^(?:E\s{1,8}|Caused by: |Unhandled exception[.:] |(?:PHP )?Fatal error: {1,2}"
     r"|Exception in thread \"[^\"\n]{1,100}\" )?|(?<=`))"

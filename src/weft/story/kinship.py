@@ -103,7 +103,7 @@ _YOUR_WORDS: Final = 0.5
 
 
 class Sign(Enum):
-    """What a vote rests on."""
+    """The ground on which a vote rests."""
 
     WORDS = "words"
     """Words beside a name, or said to somebody."""

@@ -36,7 +36,7 @@ _REMEDIES: Final = {
     "integrity": "weft doctor --repair",
     "search index": "weft doctor --repair",
 }
-"""What to type about a check whose detail names no command."""
+"""The command to type about each check whose detail names none."""
 
 
 class Check(Struct, frozen=True):

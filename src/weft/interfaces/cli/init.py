@@ -25,7 +25,7 @@ _CODE_WEIGHT: Final = 5
 
 
 class Kind(Struct, frozen=True):
-    """What a folder may be: how its files are read, by which suffixes it is known, and what to ask it first."""
+    """A kind of folder: how its files are read, the suffixes that show it, and a first question to ask."""
 
     name: str
     reading: str

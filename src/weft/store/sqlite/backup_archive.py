@@ -58,7 +58,7 @@ class Database(Struct, frozen=True):
 
 
 class Increment(Struct, frozen=True):
-    """What one backup of an archive holds; without a base it is whole."""
+    """The contents of one backup of an archive; without a base it is whole."""
 
     base: str | None
     """The name of the backup it builds on."""

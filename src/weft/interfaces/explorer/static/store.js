@@ -121,7 +121,7 @@ function errors(census) {
 // --- indexing a folder ---
 
 function indexForm() {
-  const path = make("input", { id: "index-path", type: "text", required: "", placeholder: "/home/you/project", "aria-label": "Folder on the machine of the service", dir: "ltr" });
+  const path = make("input", { id: "index-path", type: "text", required: "", placeholder: "a folder, such as ~/project", "aria-label": "Folder on the machine of the service", dir: "ltr" });
   const tenant = make("input", { type: "text", value: "default", "aria-label": "Tenant" });
   const reading = make("select", { "aria-label": "Read as" }, ...[["", "by its looks"], ["story", "a story"], ["notes", "notes"]].map(([value, text]) => make("option", { value }, text)));
   const state = make("div", { id: "index-state", role: "status" });
