@@ -10,13 +10,13 @@ from test_same_pages import QUESTIONS, filled
 
 from backends import Backend, child_process
 from weft import Edge, Node, Weft
+from weft.api.reader import Reader
 from weft.embed import open_embedder
 from weft.errors import InvalidInput, StoreError
 from weft.history import History
 from weft.indexing.copy import CopyResult, copy_store
 from weft.model import Alias, AliasSet
 from weft.ports import Changes
-from weft.reader import Reader
 from weft.store import OpenedStore
 from worlds import NOW
 

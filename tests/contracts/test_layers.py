@@ -13,12 +13,12 @@ PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 
 # From the ground up. A folder imports itself and what lies below it, never a folder beside or above it.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"model", "errors", "ports", "cache", "deadline", "plugins"}),
+    frozenset({"model", "errors", "ports", "runtime"}),
     frozenset({"text", "tokens", "embed", "scoring", "profiles"}),
     frozenset({"sources", "links", "story", "store", "render", "history"}),
     frozenset({"pipeline", "indexing"}),
     frozenset({"memory"}),
-    frozenset({"api", "reader", "writer", "config", "assemblers"}),
+    frozenset({"api", "config", "assemblers"}),
     frozenset({"evaluation", "overview", "corrections"}),
     frozenset({"interfaces", "client", "facades", "testing", "__main__"}),
 )

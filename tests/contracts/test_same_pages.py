@@ -8,11 +8,11 @@ import pytest
 
 from backends import Backend
 from weft import Weft
+from weft.api.reader import Reader
 from weft.embed import open_embedder
 from weft.history import History
 from weft.indexing.ingest import IndexingContext, ingest
 from weft.model import Filter
-from weft.reader import Reader
 from weft.store import OpenedStore
 from weft.tokens import counter_for
 from worlds import NOW, MemorySource, question, random_world

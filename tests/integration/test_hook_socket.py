@@ -72,7 +72,7 @@ def wait_for(is_so: Callable[[], bool]) -> None:
 def test_a_hook_asks_the_server_and_loads_none_of_the_engine(folder: Path, served: Weft) -> None:
     answer, loaded = ask(folder)
     assert FACT in answer
-    assert not {"numpy", "weft.api", "weft.reader"} & loaded
+    assert not {"numpy", "weft.api"} & loaded
     # The session is the store's, whoever answers.
     assert ask(folder)[0] == ""
     assert FACT in ask(folder, "another")[0]

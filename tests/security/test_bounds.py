@@ -13,8 +13,7 @@ import httpx
 import pytest
 
 from rest_service import Service, make_key, make_service, running
-from weft import Weft, deadline
-from weft.deadline import Deadline, OutOfTime, limit
+from weft import Weft
 from weft.history import History
 from weft.history.sessions import Claims
 from weft.interfaces.keys import Limits
@@ -24,6 +23,8 @@ from weft.interfaces.rest.lanes import Lane, LaneName, LaneSize, choose_lane
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.quotas import Quotas
 from weft.interfaces.rest.served_store import AnswerCache
+from weft.runtime import deadline
+from weft.runtime.deadline import Deadline, OutOfTime, limit
 
 MIB = 1 << 20
 QUESTION = {"query": "refund", "tenant_ids": ["support"]}

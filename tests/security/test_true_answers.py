@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from rest_service import Service, make_key, make_service
 from weft import Weft
-from weft.deadline import Deadline, limit
 from weft.interfaces.cli import make_app
 from weft.interfaces.rest.idempotency import KeptAnswers
+from weft.runtime.deadline import Deadline, limit
 from weft.store.embedded.index import EmbeddedIndex
 from weft.store.sqlite.salvage import is_damaged, salvage
 

@@ -55,7 +55,7 @@ def open_embedder(
 
 def _open_plugin(kind: str, argument: str) -> Embedder:
     """Open an embedder that another package brings."""
-    from weft.plugins import EMBEDDERS, find_plugin, list_plugins
+    from weft.ports.plugins import EMBEDDERS, find_plugin, list_plugins
 
     plugin = find_plugin(EMBEDDERS, kind)
     if plugin is None:

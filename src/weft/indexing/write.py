@@ -6,7 +6,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft import deadline
 from weft.errors import InvalidInput, WeftError
 from weft.indexing.ingest import IndexingContext, separate_unchanged
 from weft.indexing.link import MentionLinker, declare_shared
@@ -15,6 +14,7 @@ from weft.indexing.reembed import embed_waiting, settle_embedder
 from weft.indexing.relations import RelationLinker
 from weft.model import Edge, EdgeSet, Node
 from weft.ports import Changes, ignore_progress
+from weft.runtime import deadline
 
 MAKER: Final = "put@1"
 """The maker of edges that are written directly."""

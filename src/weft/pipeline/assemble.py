@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from weft import deadline
 from weft.history import context_id
 from weft.model import Candidate, Context, Filter, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
@@ -77,6 +76,7 @@ from weft.pipeline.walk import group_by_lens, walk_graph
 from weft.ports import LayeredEmbedder, Snapshot, TokenCounter
 from weft.profiles.types import Block, Profile
 from weft.render import ItemStyle, bold_labels, open_format
+from weft.runtime import deadline
 from weft.tokens import DEFAULT_ENCODING
 
 if TYPE_CHECKING:

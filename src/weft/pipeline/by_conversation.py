@@ -11,7 +11,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from weft.cache import LruCache
 from weft.model import Filter
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading
@@ -21,6 +20,7 @@ from weft.pipeline.shapes import Span
 from weft.pipeline.standing import SUMMARY
 from weft.ports import NodeRow, Snapshot
 from weft.profiles.types import Probe
+from weft.runtime.cache import LruCache
 from weft.text.terms import STOP_WORDS, analyze
 
 _MAX_TURNS: Final = 400

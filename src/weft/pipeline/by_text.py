@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from weft.cache import LruCache
 from weft.model import Filter, Node
 from weft.pipeline.by_symbol import span_of_lines, window_around
 from weft.pipeline.query import Reading
 from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, Span
 from weft.ports import NodeRow
+from weft.runtime.cache import LruCache
 from weft.scoring.bm25 import term_hashes
 from weft.text import analyze
 from weft.text.numerals import read_number

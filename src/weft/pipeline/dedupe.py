@@ -6,10 +6,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft import deadline
 from weft.model import Candidate, Json, Node
 from weft.ports import LINE_OF
 from weft.profiles.types import Dedupe
+from weft.runtime import deadline
 from weft.scoring.bm25 import term_hash
 from weft.scoring.similarity import likely_pairs, similarity, sketch
 from weft.text import analyze, normalise_name

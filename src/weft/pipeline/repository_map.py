@@ -5,12 +5,12 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from weft.cache import LruCache
 from weft.links.importance import read_links
 from weft.model import Candidate, Filter
 from weft.pipeline.retrieve import RetrievalResult
 from weft.ports import NodeRow, Snapshot
 from weft.profiles.types import Probe
+from weft.runtime.cache import LruCache
 from weft.scoring.centrality import pagerank
 
 _MAX_RANKED_NODES: Final = 300_000

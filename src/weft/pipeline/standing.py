@@ -16,7 +16,6 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.cache import LruCache
 from weft.history.contexts import SAID
 from weft.model import Candidate, Filter, Node, NodeRef
 from weft.pipeline.plan import Plan
@@ -25,6 +24,7 @@ from weft.pipeline.retrieve import Gathered, measure_nodes, search
 from weft.pipeline.shapes import CODE_KINDS, MARK
 from weft.ports import Snapshot
 from weft.profiles.types import Fusion, Probe, Standing
+from weft.runtime.cache import LruCache
 from weft.scoring.bm25 import term_hash
 from weft.text import analyze
 

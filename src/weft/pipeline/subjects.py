@@ -13,10 +13,10 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.cache import LruCache
 from weft.model import Candidate, Node, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Part
+from weft.runtime.cache import LruCache
 from weft.text import find_name_spans, name_spellings, split_sentences
 
 if TYPE_CHECKING:

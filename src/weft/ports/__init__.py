@@ -1,8 +1,9 @@
 """Declare the protocols between the core and what is outside it: sources, stores, indexes and models.
 
 An engine implements these protocols without inheriting from them. `stores.py` holds the contract of storage
-engines with the records that they exchange. Indexing asks with `isinstance` for each optional ability of a source,
-and does without where a source lacks it. A `Tree` is the state of a folder of files when it was read.
+engines with the records that they exchange; `plugins.py` finds what other packages add. Indexing asks with
+`isinstance` for each optional ability of a source, and does without where a source lacks it. A `Tree` is the state
+of a folder of files when it was read.
 """
 
 import os

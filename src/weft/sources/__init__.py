@@ -13,11 +13,10 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from weft import plugins
 from weft.errors import InvalidInput, SourceError, nearest_name
 from weft.model import DEFAULT_TENANT
-from weft.plugins import PluginError, find_plugin, list_plugins
-from weft.ports import Source, Unit
+from weft.ports import Source, Unit, plugins
+from weft.ports.plugins import PluginError, find_plugin, list_plugins
 from weft.sources.chat.conversations import Conversations
 from weft.sources.code import Code
 from weft.sources.code.languages import find_script_language

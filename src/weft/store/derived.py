@@ -13,9 +13,9 @@ import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.cache import LruCache
 from weft.model import Filter, View
 from weft.ports import ChangedPassage, Proposals, RecentChanges, Snapshot
+from weft.runtime.cache import LruCache
 from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
 from weft.scoring.similarity import cosines, norms, quantise, stack_rows
 from weft.store.records import known_position

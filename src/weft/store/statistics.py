@@ -13,9 +13,9 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from weft.cache import LruCache
 from weft.model import View
 from weft.ports import TermStatistics
+from weft.runtime.cache import LruCache
 
 Hashes: TypeAlias = NDArray[np.uint32]
 Counts: TypeAlias = NDArray[np.int64]

@@ -197,7 +197,7 @@ def _counter_for_model_name(name: str) -> tuple[TokenCounter, str | None]:
         return older_counter(name, older)
     margin = find_margin(name)
     if margin is None:
-        from weft.plugins import TOKENIZERS, find_plugin
+        from weft.ports.plugins import TOKENIZERS, find_plugin
 
         kind, _, argument = name.partition(":")
         plugin = find_plugin(TOKENIZERS, kind)

@@ -170,7 +170,7 @@ class OnServer:
 
 
 def test_a_store_on_a_server_refuses_them_and_says_what_to_use() -> None:
-    from weft.writer import Writer
+    from weft.api.writer import Writer
 
     with pytest.raises(InvalidInput, match=r"postgresql://example/weft is on a server.*static"):
         Writer(OnServer()).begin_quality()  # type: ignore[arg-type]

@@ -12,7 +12,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from weft import deadline
 from weft.assemblers.knowledge.lists import (
     MAX_NEIGHBOURS,
     ContextNode,
@@ -36,6 +35,7 @@ from weft.pipeline.walk import WalkResult, walk_graph
 from weft.ports import Snapshot, TokenCounter
 from weft.profiles import find_lens
 from weft.profiles.types import Lens, Probe, Profile, Section
+from weft.runtime import deadline
 
 ENTITY: Final = "entity"
 """The kind of nodes that the list of entities is made of."""

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from weft.assemblers.learning.assembler import ContextAssembler
 from weft.assemblers.learning.results import ContextItem, warn
-from weft.cache import LruCache
 from weft.errors import StoreError
 from weft.memory import EXPERIENCE, MEMORY, VALUE, UsageLog
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View
@@ -18,6 +17,7 @@ from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import search
 from weft.pipeline.standing import mark_candidates
 from weft.profiles.types import Fusion, Probe
+from weft.runtime.cache import LruCache
 from weft.store import is_address
 
 if TYPE_CHECKING:

@@ -156,7 +156,7 @@ def _check_versions() -> Check:
 
 def _check_plugins() -> Iterator[Check]:
     """Yield what other packages add, and those of it that cannot be loaded; nothing where none is installed."""
-    from weft.plugins import GROUPS, PluginError, list_plugins
+    from weft.ports.plugins import GROUPS, PluginError, list_plugins
 
     installed = [plugin for group in GROUPS for plugin in list_plugins(group)]
     for plugin in installed:

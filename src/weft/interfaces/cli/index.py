@@ -71,7 +71,7 @@ def index(
     as_json: AsJson = False,
 ) -> None:
     """Read folders and files into the store. Only what changed since last time is read again."""
-    from weft.writer import open_sources_at
+    from weft.api.writer import open_sources_at
 
     token = config.read_environment().tana_token
     # Paths that cannot be read are refused before a store is made for them.

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft import config
+from weft.api.reader import GENERAL
 from weft.errors import StoreError
 from weft.history.contexts import SAID
 from weft.history.sessions import Claims
@@ -18,7 +19,6 @@ from weft.interfaces.hooks.events import OPENCODE, Event, Settings
 from weft.interfaces.hooks.small_talk import wants_nothing
 from weft.interfaces.hooks.tally import USED, count_used
 from weft.model import DEFAULT_TENANT, Context, Filter, Json, NodeRef, View
-from weft.reader import GENERAL
 from weft.tokens import BOUND_ENCODING, counter_for
 
 if TYPE_CHECKING:

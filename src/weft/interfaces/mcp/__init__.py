@@ -90,8 +90,8 @@ class ServedStore:
 
     def holds_tana(self) -> bool:
         """Tell whether the store holds notes of Tana; where there is no store yet, it does not."""
+        from weft.api.reader import holds_tana
         from weft.model import View
-        from weft.reader import holds_tana
 
         try:
             with self.weft().reading(View(self.tenants)) as reading:

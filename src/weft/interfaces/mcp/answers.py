@@ -7,6 +7,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct, field
 
+from weft.api.reader import GENERAL
 from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.ask import ask, check_filter
 from weft.interfaces.describe import (
@@ -25,7 +26,6 @@ from weft.model import UNSET, Context, LedgerEntry, Node, Unset, View
 from weft.pipeline.exact import find_exact
 from weft.profiles import apply_preset, usable_profiles
 from weft.profiles.types import AUTO, Profile
-from weft.reader import GENERAL
 
 if TYPE_CHECKING:
     from weft.api import Weft

@@ -5,12 +5,12 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from weft.api.reader import DIRECTIONS
 from weft.interfaces.mcp import answers, learning
 from weft.interfaces.mcp.answers import WHATS, Call
 from weft.interfaces.mcp.arguments import schema_of
 from weft.interfaces.request import CONTEXT_FIELDS, PAGE_FIELDS, SEARCH_FIELDS, RequestField, fields_for
 from weft.memory import CATEGORIES, DOMAINS, OUTCOMES, ROOT_CAUSES, STRATEGIES
-from weft.reader import DIRECTIONS
 
 
 class ToolCard(Struct, frozen=True):

@@ -10,13 +10,14 @@ from msgspec.structs import asdict
 from pydantic import BaseModel, Field
 from starlette.responses import Response, StreamingResponse
 
-from weft import __version__, deadline
+from weft import __version__
 from weft.api import Weft
 from weft.interfaces import tenants
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.served_store import Served
+from weft.runtime import deadline
 from weft.store.sqlite.backup_archive import add_to_archive, list_archive
 from weft.store.sqlite.store import SqliteStore
 

@@ -9,7 +9,6 @@ from fastapi import Query as QueryParameters
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from weft import deadline
 from weft.api import Weft
 from weft.assemblers.knowledge.knowledge_context import (
     NOTHING_HELD,
@@ -34,6 +33,7 @@ from weft.pipeline.query import StageCallback
 from weft.pipeline.walk import walk_graph
 from weft.profiles import available_profiles, profile_files_state
 from weft.profiles.types import Lens, Profile, Score
+from weft.runtime import deadline
 from weft.store.records import ListedEdge
 
 KNOWLEDGE: Final = "knowledge"

@@ -13,7 +13,6 @@ from typing import Final
 import anyio.to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from weft.deadline import Deadline, limit
 from weft.errors import WeftError
 from weft.interfaces.rest import idempotency
 from weft.interfaces.rest.access import READING_METHODS, Caller, admit, needed_scope
@@ -22,6 +21,7 @@ from weft.interfaces.rest.idempotency import KeptAnswer
 from weft.interfaces.rest.lanes import Lane, Lanes, choose_lane
 from weft.interfaces.rest.problems import Problem, problem_response
 from weft.interfaces.rest.served_store import Served
+from weft.runtime.deadline import Deadline, limit
 
 _KIB: Final = 1 << 10
 _MIB: Final = 1 << 20

@@ -11,9 +11,9 @@ from typing import Any, Final
 import orjson
 from msgspec import Struct
 
-from weft.deadline import Deadline
 from weft.interfaces.keys import Scope
 from weft.interfaces.rest.problems import Problem
+from weft.runtime.deadline import Deadline
 
 _HEAVY_BODY_BYTES: Final = 64 << 10
 """Bytes of a question from which it is heavy: a question with its filters takes a few hundred."""

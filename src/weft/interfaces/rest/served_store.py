@@ -10,7 +10,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from weft import deadline
 from weft.api import Weft
 from weft.errors import StoreError
 from weft.interfaces.audit import AuditLog
@@ -21,6 +20,7 @@ from weft.interfaces.rest.logs import make_log
 from weft.interfaces.rest.metrics import Metrics
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.quotas import Quotas
+from weft.runtime import deadline
 from weft.store.sqlite.store import FILE_NAME
 
 # Reading lets go of the interpreter at every row, so more threads that compute at once mostly pass it around: with

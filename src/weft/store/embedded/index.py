@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from weft.cache import LruCache
 from weft.errors import StoreBusy, StoreReadOnly
 from weft.model import Filter
 from weft.ports import Proposals, RecentChanges, Snapshot, Store
+from weft.runtime.cache import LruCache
 from weft.store.derived import (
     EMPTY_OVERLAY,
     MAX_EXACT_PASSAGES,

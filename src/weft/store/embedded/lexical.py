@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from msgspec import Struct, field
 
-from weft.cache import LruCache
 from weft.ports import ChangedPassage
+from weft.runtime.cache import LruCache
 from weft.store.derived import (
     MAX_TIES,
     SCORE_TOLERANCE,

@@ -17,7 +17,7 @@ import orjson
 import xxhash
 from msgspec import Struct, field
 
-from weft.cache import LruCache
+from weft.runtime.cache import LruCache
 from weft.scoring.similarity import cosines, graded_distances, graded_signs, sign_distances, sign_words
 from weft.store.derived import Damaged, Progress, Scope, cut_at_tie, unpack_progress
 from weft.store.embedded.files import VerifiedFiles

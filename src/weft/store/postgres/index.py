@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import psycopg
 
-from weft.cache import LruCache
 from weft.errors import StoreError
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
+from weft.runtime.cache import LruCache
 from weft.store.derived import (
     MAX_EXACT_PASSAGES,
     Overlay,

@@ -8,9 +8,9 @@ import numpy as np
 import orjson
 from msgspec import Struct
 
-from weft.cache import LruCache
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
+from weft.runtime.cache import LruCache
 from weft.scoring.similarity import unit_rows
 from weft.store import links
 from weft.store.links import ENTRY_DTYPE

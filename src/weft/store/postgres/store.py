@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Self, TypeVar
 
-from weft.cache import LruCache
 from weft.errors import EmbedderMismatch, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, Graph, NameRow, NodeRow, StoreStatus
+from weft.runtime.cache import LruCache
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
 from weft.store.open import Address
 from weft.store.postgres import listing, maintenance, search

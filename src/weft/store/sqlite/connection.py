@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from weft import deadline
 from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, StoreTooNew, WeftError
+from weft.runtime import deadline
 from weft.store.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION
 
 if TYPE_CHECKING:

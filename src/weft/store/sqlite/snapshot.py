@@ -10,9 +10,9 @@ import numpy as np
 import orjson
 from msgspec import Struct
 
-from weft.cache import LruCache
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, QualityState, RecentChanges, TermStatistics
+from weft.runtime.cache import LruCache
 from weft.scoring.similarity import unit_rows
 from weft.store import links
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, read_edge, read_nodes, read_passages

@@ -8,10 +8,10 @@ from typing import Any, Final, Self, TypeVar
 
 import orjson
 
-from weft.cache import LruCache
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, Graph, NameRow, NodeRow, StoreStatus
+from weft.runtime.cache import LruCache
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
 from weft.store.records import EdgeCursor, ListedEdge, not_unicode_error
 from weft.store.sqlite import listing, maintenance

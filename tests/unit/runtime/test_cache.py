@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from weft.cache import LruCache
+from weft.runtime.cache import LruCache
 
 
 def test_a_value_is_made_once_while_it_is_kept_and_the_longest_unused_goes_first() -> None:

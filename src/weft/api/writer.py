@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from weft.api.reader import Reader
 from weft.errors import InvalidInput, UnknownName
 from weft.model import DEFAULT_TENANT, Edge, Node, View
 from weft.ports import Changes, HasTree, ignore_progress
-from weft.reader import Reader
 from weft.store import SqliteStore
 from weft.tokens import DEFAULT_ENCODING, counter_for
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.cache import LruCache
 from weft.embed import is_own_model, open_embedder
 from weft.errors import InvalidInput, StoreCorrupt, StoreTimedOut, StoreUnreachable, UnknownName, WeftError
 from weft.history import History
@@ -21,6 +20,7 @@ from weft.pipeline.retrieve import RetrievalResult
 from weft.ports import KNOWLEDGE_KINDS, NOTE_FORM, TANA_FORM, Embedder, Index, LayeredEmbedder, Snapshot, Store
 from weft.profiles import load_lenses, load_profile, profile_files_state, usable_profiles, with_lenses
 from weft.profiles.types import Profile
+from weft.runtime.cache import LruCache
 from weft.store import OpenedStore, SqliteStore
 from weft.store.sqlite.lookup import count_waiting
 from weft.text.terms import analyze

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
+from weft.api.reader import LinkFilter, Reader, check_limit, retry_once, with_notes
+from weft.api.writer import Indexer, Writer
 from weft.config import local_folder
 from weft.embed import open_embedder
 from weft.errors import InvalidInput, StoreError
@@ -40,10 +42,8 @@ from weft.pipeline.retrieve import RetrievalResult
 from weft.pipeline.search_results import search_above
 from weft.ports import StoreStatus
 from weft.profiles.types import Match, Probe, Profile
-from weft.reader import LinkFilter, Reader, check_limit, retry_once, with_notes
 from weft.store import is_address, open_store
 from weft.tokens import DEFAULT_ENCODING, counter_for
-from weft.writer import Indexer, Writer
 
 if TYPE_CHECKING:
     from weft.assemblers.knowledge.knowledge_context import KnowledgeContext, KnowledgeRequest

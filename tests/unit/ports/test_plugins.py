@@ -10,9 +10,9 @@ import pytest
 from weft import Weft
 from weft.embed import open_embedder
 from weft.errors import SourceError, UnknownName
-from weft.plugins import EMBEDDERS, FORMATS, PluginError, find_plugin, list_plugins
+from weft.ports.plugins import EMBEDDERS, FORMATS, PluginError, find_plugin, list_plugins
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def _declare(folder: Path, package: str, text: str) -> None:
@@ -82,7 +82,7 @@ def test_a_question_looks_for_no_plugin(tmp_path: Path) -> None:
         "import sys\n"
         "from weft.interfaces.cli import run\n"
         "run(sys.argv[1:])\n"
-        "sys.exit('weft.plugins' in sys.modules)\n"
+        "sys.exit('weft.ports.plugins' in sys.modules)\n"
     )
     around = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     for words, loads in ((("index", "."), True), (("context", "preheat the oven"), False), (("--help",), False)):
