@@ -85,7 +85,8 @@ class StoreHistory(RuleBasedStateMachine):
     def copy_tenant(self, source: str, other: str) -> None:
         file = self.folder / "export.ndjson"
         file.write_bytes(b"".join(export_tenant(self.weft, source)))
-        import_tenant(self.weft, file, other)
+        with file.open("rb") as lines:
+            import_tenant(self.weft, lines, other)
         self.texts |= {(other, key): text for (tenant, key), text in self.texts.items() if tenant == source}
 
     @invariant()

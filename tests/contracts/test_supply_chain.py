@@ -43,6 +43,14 @@ def test_a_version_with_an_advisory_is_named_with_what_to_do() -> None:
     assert "Use a version" in found
 
 
+def test_every_advisory_cites_where_it_was_confirmed() -> None:
+    advisories = tomllib.loads(supply_chain.ADVISORIES.read_text(encoding="utf-8"))["advisory"]
+    assert advisories
+    for each in advisories:
+        assert each["source"].startswith("https://"), each["id"]
+        assert Requirement(f"{each['package']}{each['affected']}").specifier
+
+
 def test_every_development_dependency_is_locked_with_a_hash() -> None:
     text = supply_chain.LOCK.read_text(encoding="utf-8")
     locked = supply_chain.locked_versions(text)

@@ -1,6 +1,7 @@
 """Looking after a service: logs, backups, whole tenants, migrations, and what the runbook says."""
 
 import gzip
+import io
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import yaml
 from command_line import Cli
 
 from rest_service import EXAMPLES, Service, make_key, make_service
-from weft import Node, Weft
+from weft import Edge, Node, Weft
 from weft.errors import InvalidInput, StoreCorrupt
 from weft.interfaces.audit import AuditLog
 from weft.interfaces.keys import Scope
@@ -204,7 +205,8 @@ def test_a_tenant_is_exported_imported_and_deleted_with_proof(service: Service, 
     with Weft.open(service.store) as weft:
         before = weft.status(["support"]).nodes
         file.write_bytes(b"".join(export_tenant(weft, "support")))
-        again = import_tenant(weft, file, "copy")
+        with file.open("rb") as lines:
+            again = import_tenant(weft, lines, "copy")
         assert again.nodes == before == weft.status(["copy"]).nodes
         there = {node.key: (node.title, node.text) for node in weft.nodes(tenants="support", limit=1000)}
         assert there == {node.key: (node.title, node.text) for node in weft.nodes(tenants="copy", limit=1000)}
@@ -221,9 +223,38 @@ def test_an_export_that_was_cut_off_is_not_imported_at_all(service: Service, tmp
     with Weft.open(service.store) as weft:
         lines = list(export_tenant(weft, "support"))
         file.write_bytes(b"".join(lines[: cut or None])[: None if cut else -5])
-        with pytest.raises(InvalidInput):
-            import_tenant(weft, file, "copy")
+        with pytest.raises(InvalidInput), file.open("rb") as stream:
+            import_tenant(weft, stream, "copy")
         assert weft.nodes(tenants="copy") == ()
+
+
+def test_an_export_of_any_size_is_imported_from_a_pipe_a_batch_at_a_time(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Weft.open(service.store, embedder=None) as weft:
+        weft.put([Node(f"put:{n}", "note", "many", text="a word") for n in range(450)])
+        links = [Edge(f"put:{n}", "put:0", f"t{kind}", tenant="many") for n in range(450) for kind in range(3)]
+        weft.put(edges=links)
+        exported = b"".join(export_tenant(weft, "many"))
+    with Weft.open(tmp_path / "other", embedder=None) as other:
+        sizes: list[int] = []
+        put = other.writer.put
+        monkeypatch.setattr(other.writer, "put", lambda n, e: sizes.append(max(len(n), len(e))) or put(n, e))
+        reading, writing = os.pipe()
+        # A pipe holds less than the export, so it is written while it is read.
+        sender = threading.Thread(target=lambda: os.fdopen(writing, "wb").write(exported))
+        sender.start()
+        with os.fdopen(reading, "rb") as stream:
+            done = import_tenant(other, stream)
+        sender.join()
+        assert (done.nodes, done.edges) == (450, 1350)
+        assert max(sizes) <= 1000
+        assert b"".join(export_tenant(other, "many")) == exported
+
+
+def test_a_line_longer_than_any_node_is_refused_before_it_is_held(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / "store", embedder=None) as weft, pytest.raises(InvalidInput, match="longer than"):
+        import_tenant(weft, io.BytesIO(b'{"format": "weft-export"}\n"' + b"x" * 33_000_000))
 
 
 def test_over_http_an_admin_exports_and_deletes_its_own_tenants_only(service: Service) -> None:

@@ -5,11 +5,13 @@ an export is imported; the others are exported after the nodes.
 """
 
 import hashlib
+import shutil
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, Final, cast
 
 import msgspec
 import orjson
@@ -29,6 +31,8 @@ _EDGES_PER_PAGE: Final = 1000
 _NODES_PER_WRITE: Final = 200
 _KEYS_PER_DELETION: Final = 500
 """Items that are read or written together: some megabytes at most."""
+_MAX_LINE_BYTES: Final = 32_000_000
+"""The longest line of an export: the longest text of a node takes 30 MB with every character escaped."""
 _DRAWN_AGAIN: Final = ("mentions", "shared_tag", "similar")
 """Types of links that follow from the nodes themselves."""
 
@@ -89,37 +93,52 @@ def _plain_node(node: Node) -> dict[str, Any]:
 # --- import ------------------------------------------------------------------------------------------------
 
 
-def import_tenant(weft: Weft, file: Path, tenant: str | None = None) -> Imported:
-    """Store an export, under its own tenant or another; nodes of the same key are replaced.
+def import_tenant(weft: Weft, stream: BinaryIO, tenant: str | None = None) -> Imported:
+    """Store an export of any size, under its own tenant or another; nodes of the same key are replaced.
 
-    The file is read twice: it is checked to its end before any of it is stored.
+    It is read twice: it is checked to its end before any of it is stored. A stream that cannot be read again, such
+    as a pipe, is kept in a temporary file meanwhile; no more than a batch of it is in memory.
     """
-    with file.open("rb") as lines:
-        own = _check_whole(lines)
-    with file.open("rb") as lines:
-        return _store_lines(weft, lines, tenant or own)
+    with ExitStack() as held:
+        if not stream.seekable():
+            copy = held.enter_context(TemporaryFile())
+            shutil.copyfileobj(stream, copy)
+            copy.seek(0)
+            stream = cast("BinaryIO", copy)
+        start = stream.tell()
+        own = _check_whole(_lines(stream))
+        stream.seek(start)
+        return _store_lines(weft, _lines(stream), tenant or own)
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a stream; refuse one that is too long to be held."""
+    number = 0
+    while line := stream.readline(_MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > _MAX_LINE_BYTES:
+            raise InvalidInput(
+                f"Line {number} is longer than {_MAX_LINE_BYTES:,} bytes, more than any node takes. Nothing was "
+                "imported."
+            )
+        yield line
 
 
 def _store_lines(weft: Weft, lines: Iterable[bytes], target: str) -> Imported:
     nodes = edges = 0
     batch: list[Node] = []
-    waiting: list[Edge] = []
+    links: list[Edge] = []
     for line in lines:
         value = orjson.loads(line)
         if "node" in value:
             batch.append(_node_from(value["node"], target))
         elif "edge" in value:
-            waiting.append(_edge_from(value["edge"], target))
-        if len(batch) >= _NODES_PER_WRITE:
-            nodes += len(batch)
+            links.append(_edge_from(value["edge"], target))
+        if len(batch) >= _NODES_PER_WRITE or len(links) >= _EDGES_PER_PAGE or "end" in value:
             weft.put(batch)
-            batch = []
-    weft.put(batch)
-    nodes += len(batch)
-    rest = iter(waiting)
-    while page := list(islice(rest, _EDGES_PER_PAGE)):
-        weft.put(edges=page)
-        edges += len(page)
+            weft.put(edges=links)
+            nodes, edges = nodes + len(batch), edges + len(links)
+            batch, links = [], []
     return Imported(nodes, edges)
 
 

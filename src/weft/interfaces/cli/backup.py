@@ -46,8 +46,11 @@ def backup(
 def _back_up_changes(store: Path, archive: Path, as_json: bool) -> None:
     from weft.store.sqlite.backup_archive import add_to_archive
 
+    leftovers: list[int] = []
     with show_progress("backing up"):
-        made = add_to_archive(store, archive, datetime.now(UTC))
+        made = add_to_archive(store, archive, datetime.now(UTC), on_leftovers=leftovers.append)
+    for count in leftovers:
+        output.write_note(f"{output.count_noun(count, 'folder')} of interrupted backups removed from {archive}.")
     if as_json:
         output.write_json({"folder": str(archive), **output.as_dict(made)})
         return
@@ -205,7 +208,7 @@ def export_tenant(
 
 
 def import_tenant(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file that `weft tenants export` wrote.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What `weft tenants export` wrote; - is stdin.")],
     tenant: Annotated[
         str | None, typer.Option("--tenant", metavar="NAME", help="Another tenant than the one in the file.")
     ] = None,
@@ -216,10 +219,11 @@ def import_tenant(
     from weft.interfaces import tenants
 
     path = Path(file).expanduser()
-    if not path.is_file():
+    if file != "-" and not path.is_file():
         raise InvalidInput(f"There is no file {file}. Give one that `weft tenants export` wrote.")
-    with show_progress("importing"), config.open_weft(store, create=True) as weft:
-        done = tenants.import_tenant(weft, path, clean(tenant) if tenant else None)
+    lines = sys.stdin.buffer if file == "-" else path.open("rb")
+    with lines, show_progress("importing"), config.open_weft(store, create=True) as weft:
+        done = tenants.import_tenant(weft, lines, clean(tenant) if tenant else None)
         AuditLog(weft.folder).write("import", tenant=tenant, nodes=done.nodes)
     if as_json:
         output.write_json(output.as_dict(done))

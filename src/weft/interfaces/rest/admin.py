@@ -203,7 +203,12 @@ def make_snapshot(service: Service, caller: CurrentCaller) -> Response:
     _check_writable(service)
     # A large store takes longer than an answer may; it is whole or not there at all.
     deadline.lift()
-    made = add_to_archive(service.serving.store, _archive(service), datetime.now(UTC))
+    made = add_to_archive(
+        service.serving.store,
+        _archive(service),
+        datetime.now(UTC),
+        on_leftovers=lambda count: service.audit.write("leftovers_removed", key=caller.key, folders=count),
+    )
     service.audit.write("snapshot", key=caller.key, name=made.name, sequence=made.sequence)
     return answer(asdict(made), 201)
 

@@ -10,16 +10,17 @@ import hashlib
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
+from filelock import FileLock, Timeout
 from msgspec import Struct
 
-from weft.errors import InvalidInput, StoreCorrupt
+from weft.errors import InvalidInput, StoreBusy, StoreCorrupt
 from weft.store.sqlite.backup import (
     DATABASES,
     Backup,
@@ -46,6 +47,11 @@ _NUMBER_BYTES: Final = 4
 """Bytes of the number before each changed page."""
 _PAGES: Final = ".pages"
 _CHANGED: Final = ".changed"
+_UNFINISHED: Final = ".unfinished-"
+_ASSEMBLING: Final = ".assembling-"
+"""The beginnings of the names of folders in which a backup is made, and put together."""
+_MAX_WAIT_SECONDS: Final = 60.0
+"""The longest wait for another backup into the same archive; a timer tries again anyway."""
 
 
 class Database(Struct, frozen=True):
@@ -81,11 +87,48 @@ class ArchivedBackup(Struct, frozen=True):
     bytes: int
 
 
-def add_to_archive(store: Path, archive: Path, now: datetime, *, max_chain: int = MAX_CHAIN) -> ArchivedBackup:
-    """Back a store up into an archive while it is used: the pages that changed since the last backup of it."""
-    chain = _read_chain(archive, None) if list_archive(archive) else []
+def add_to_archive(
+    store: Path,
+    archive: Path,
+    now: datetime,
+    *,
+    max_chain: int = MAX_CHAIN,
+    on_leftovers: Callable[[int], None] = lambda count: None,
+) -> ArchivedBackup:
+    """Back a store up into an archive while it is used: the pages that changed since the last backup of it.
+
+    Folders that interrupted backups left behind are removed first, and `on_leftovers` is told how many.
+    """
     archive.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=archive) as draft:
+    with _only_one_at_work(archive):
+        if leftovers := _remove_leftovers(archive):
+            on_leftovers(leftovers)
+        return _add(store, archive, now, max_chain)
+
+
+@contextmanager
+def _only_one_at_work(archive: Path) -> Iterator[None]:
+    """Hold the archive for the block; the lock of a process that was killed is free."""
+    try:
+        with FileLock(archive / ".lock", timeout=_MAX_WAIT_SECONDS):
+            yield
+    except Timeout:
+        raise StoreBusy(
+            f"Another process works with the backups in {archive}. Wait for it to finish and try again."
+        ) from None
+
+
+def _remove_leftovers(archive: Path) -> int:
+    # Whoever holds the lock is alone: what lies there now was left by a process that was killed.
+    left = [folder for name in (_UNFINISHED, _ASSEMBLING) for folder in archive.glob(f"{name}*")]
+    for folder in left:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(left)
+
+
+def _add(store: Path, archive: Path, now: datetime, max_chain: int) -> ArchivedBackup:
+    chain = _read_chain(archive, None) if list_archive(archive) else []
+    with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=archive) as draft:
         whole = Path(draft) / "whole"
         backup = make_backup(store, whole, now)
         identity = _read_identity(whole / FILE_NAME)
@@ -140,7 +183,7 @@ def assemble(archive: Path, sequence: int | None = None, *, name: str | None = N
             raise InvalidInput(f"No backup in {archive} is as old as write {sequence}. There are: {writes}.")
         name = fitting[-1]
     chain = _read_chain(archive, name)
-    with tempfile.TemporaryDirectory(prefix=".assembling-", dir=archive) as draft:
+    with _only_one_at_work(archive), tempfile.TemporaryDirectory(prefix=_ASSEMBLING, dir=archive) as draft:
         whole = Path(draft) / "whole"
         whole.mkdir()
         for folder, increment in chain:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from weft import Node, Weft
-from weft.errors import InvalidInput, StoreCorrupt
+from weft.errors import InvalidInput, StoreBusy, StoreCorrupt
 from weft.store.sqlite.backup_archive import (
     INCREMENT,
     add_to_archive,
+    assemble,
     check_archive,
     list_archive,
     restore_at,
@@ -159,6 +160,21 @@ def test_a_backup_that_was_interrupted_is_no_backup(
     unfinished = archive / ".unfinished-abc" / "increment"
     unfinished.mkdir(parents=True)
     (unfinished / INCREMENT).write_text("{}")
+    (archive / ".assembling-abc").mkdir()
     assert len(list_archive(archive)) == 7
-    add_to_archive(store, archive, START + timedelta(days=3))
+    told: list[int] = []
+    add_to_archive(store, archive, START + timedelta(days=3), on_leftovers=told.append)
+    assert told == [2], "what a killed process left is removed, and said"
+    assert not [*archive.glob(".unfinished-*"), *archive.glob(".assembling-*")]
     assert restore(archive, tmp_path / "restored", None) == held[max(held)]
+
+
+def test_a_backup_that_is_being_made_is_not_taken_for_one_that_was_interrupted(
+    world: tuple[Path, Path, dict[int, dict[str, str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, archive, _ = world
+    monkeypatch.setattr("weft.store.sqlite.backup_archive._MAX_WAIT_SECONDS", 0.0)
+    with assemble(archive) as folder:
+        with pytest.raises(StoreBusy, match="Wait for it"):
+            add_to_archive(store, archive, START + timedelta(days=3))
+        assert folder.is_dir()
