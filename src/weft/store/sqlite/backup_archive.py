@@ -50,7 +50,7 @@ _CHANGED: Final = ".changed"
 _UNFINISHED: Final = ".unfinished-"
 _ASSEMBLING: Final = ".assembling-"
 """The beginnings of the names of folders in which a backup is made, and put together."""
-_MAX_WAIT_SECONDS: Final = 60.0
+MAX_WAIT_SECONDS: Final = 60.0
 """The longest wait for another backup into the same archive; a timer tries again anyway."""
 
 
@@ -93,6 +93,7 @@ def add_to_archive(
     now: datetime,
     *,
     max_chain: int = MAX_CHAIN,
+    max_wait_seconds: float = MAX_WAIT_SECONDS,
     on_leftovers: Callable[[int], None] = lambda count: None,
 ) -> ArchivedBackup:
     """Back a store up into an archive while it is used: the pages that changed since the last backup of it.
@@ -100,17 +101,17 @@ def add_to_archive(
     Folders that interrupted backups left behind are removed first, and `on_leftovers` is told how many.
     """
     archive.mkdir(parents=True, exist_ok=True)
-    with _only_one_at_work(archive):
+    with _only_one_at_work(archive, max_wait_seconds):
         if leftovers := _remove_leftovers(archive):
             on_leftovers(leftovers)
         return _add(store, archive, now, max_chain)
 
 
 @contextmanager
-def _only_one_at_work(archive: Path) -> Iterator[None]:
+def _only_one_at_work(archive: Path, max_wait_seconds: float = MAX_WAIT_SECONDS) -> Iterator[None]:
     """Hold the archive for the block; the lock of a process that was killed is free."""
     try:
-        with FileLock(archive / ".lock", timeout=_MAX_WAIT_SECONDS):
+        with FileLock(archive / ".lock", timeout=max_wait_seconds):
             yield
     except Timeout:
         raise StoreBusy(

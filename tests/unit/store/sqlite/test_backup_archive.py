@@ -170,11 +170,10 @@ def test_a_backup_that_was_interrupted_is_no_backup(
 
 
 def test_a_backup_that_is_being_made_is_not_taken_for_one_that_was_interrupted(
-    world: tuple[Path, Path, dict[int, dict[str, str]]], monkeypatch: pytest.MonkeyPatch
+    world: tuple[Path, Path, dict[int, dict[str, str]]],
 ) -> None:
     store, archive, _ = world
-    monkeypatch.setattr("weft.store.sqlite.backup_archive._MAX_WAIT_SECONDS", 0.0)
     with assemble(archive) as folder:
         with pytest.raises(StoreBusy, match="Wait for it"):
-            add_to_archive(store, archive, START + timedelta(days=3))
+            add_to_archive(store, archive, START + timedelta(days=3), max_wait_seconds=0.0)
         assert folder.is_dir()
