@@ -1,4 +1,4 @@
-"""From spawn to the answer to `initialize`: `weft mcp` beside a bare server of the same SDK.
+"""From spawn to the answer to `initialize`: `weft mcp` beside a bare server of the official SDK.
 
 python bench/mcp_startup.py [--runs 15]
 """

@@ -1,6 +1,6 @@
 """The same agent as a graph of LangGraph: one node asks the model, one calls Weft over MCP, and an edge decides.
 
-    pip install langgraph openai 'weft-context[mcp]'
+    pip install langgraph openai mcp weft-context
     weft index .
     export OPENAI_BASE_URL=http://localhost:11434/v1 OPENAI_API_KEY=none
     python langgraph_agent.py --model llama3.2 "How does the queue take a job?"

@@ -1,6 +1,6 @@
 """An agent in eighty lines: the SDK of OpenAI for the model, the SDK of MCP for Weft's tools, and a loop.
 
-    pip install openai 'weft-context[mcp]'
+    pip install openai mcp weft-context
     weft index .
     export OPENAI_BASE_URL=http://localhost:11434/v1 OPENAI_API_KEY=none
     python plain_agent.py --model llama3.2 "How does the queue take a job?"

@@ -38,10 +38,20 @@ def test_nothing_is_opened_or_made_before_the_first_call(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "statement",
-    ["import weft.interfaces.mcp.server", "from weft.interfaces.cli import make_app; make_app(False, 'mcp')"],
+    ["import weft.interfaces.mcp.stdio", "from weft.interfaces.cli import make_app; make_app(False, 'mcp')"],
 )
 def test_the_handshake_waits_for_nothing_of_ours(statement: str) -> None:
-    heavy = ("numpy", "tantivy", "tiktoken", "weft.api", "weft.model", "weft.profiles.types")
+    heavy = (
+        "numpy",
+        "tantivy",
+        "tiktoken",
+        "mcp",
+        "pydantic",
+        "asyncio",
+        "weft.api",
+        "weft.model",
+        "weft.profiles.types",
+    )
     code = f"import sys; {statement}; print(*sorted(set({heavy!r}) & set(sys.modules)))"
     around = {**os.environ, "PYTHONPATH": str(SOURCES)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=around)

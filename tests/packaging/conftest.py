@@ -23,9 +23,9 @@ def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="session")
 def local_index(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheels of Weft, its extra `mcp` and all they need, for this Python and newer ones."""
+    """A folder with the wheels of Weft and all it needs, for this Python and newer ones."""
     folder = tmp_path_factory.mktemp("index")
-    wanted = f"weft-context[mcp] @ {wheel.as_uri()}"
+    wanted = f"weft-context @ {wheel.as_uri()}"
     command = (sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder)
     done = run(*command, wanted)
     if done.returncode != 0:

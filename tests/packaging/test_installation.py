@@ -73,7 +73,7 @@ def test_pip_installs_the_base_under_its_size_and_a_missing_extra_names_its_comm
     assert sum(sizes.values()) < _MAX_BASE_BYTES, largest
     weft = tmp_path / "home" / "bin" / "weft"
     _answers_a_question(weft, tmp_path)
-    refused = run(weft, "mcp")
+    refused = run(weft, "mcp", "--http")
     assert refused.returncode != 0
     assert "pip install 'weft-context[mcp]'" in refused.stderr
 
@@ -101,7 +101,7 @@ def test_pipx_installs_the_command(local_index: Path, tmp_path: Path) -> None:
     done = run(pipx, "install", "--python", sys.executable, "weft-context", environment=settings)
     assert done.returncode == 0, done.stderr
     _answers_a_question(tmp_path / "bin" / "weft", tmp_path)
-    refused = run(tmp_path / "bin" / "weft", "mcp")
+    refused = run(tmp_path / "bin" / "weft", "mcp", "--http")
     assert "pipx install --force 'weft-context[mcp]'" in refused.stderr
 
 
@@ -110,7 +110,7 @@ def test_uv_tool_installs_the_command(local_index: Path, tmp_path: Path) -> None
     done = run(find_tool("uv"), "tool", "install", "weft-context", environment=settings)
     assert done.returncode == 0, done.stderr
     _answers_a_question(tmp_path / "bin" / "weft", tmp_path)
-    refused = run(tmp_path / "bin" / "weft", "mcp")
+    refused = run(tmp_path / "bin" / "weft", "mcp", "--http")
     assert "uv tool install 'weft-context[mcp]'" in refused.stderr
 
 
@@ -118,13 +118,13 @@ def test_uvx_serves_agents_without_an_installation(local_index: Path, tmp_path: 
     settings = _offline(local_index, tmp_path)
     uvx = find_tool("uvx")
     served = run(
-        *(uvx, "--from", "weft-context[mcp]", "weft", "mcp", "--store", tmp_path / "store"),
+        *(uvx, "--from", "weft-context", "weft", "mcp", "--store", tmp_path / "store"),
         environment=settings,
         given=f"{_HANDSHAKE}\n",
     )
     assert json.loads(served.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "weft", served.stderr
-    # Without the extra, the answer is the command that works.
-    refused = run(uvx, "--from", "weft-context", "weft", "mcp", environment=settings)
+    # Over HTTP it needs an extra, and the answer is the command that works.
+    refused = run(uvx, "--from", "weft-context", "weft", "mcp", "--http", environment=settings)
     assert "uvx --from 'weft-context[mcp]' weft" in refused.stderr
 
 

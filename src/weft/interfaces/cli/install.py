@@ -44,7 +44,7 @@ def install(
     name: Annotated[str, typer.Option(metavar="NAME", help="What the client calls the server.")] = "weft",
     command: Annotated[
         str | None,
-        typer.Option(metavar="WORDS", help="How to start Weft, such as 'uvx --from weft-context[mcp] weft'."),
+        typer.Option(metavar="WORDS", help="How to start Weft, such as 'uvx --from weft-context weft'."),
     ] = None,
     profile: Annotated[
         str | None, typer.Option(metavar="NAME", help="The kind of page when a call names none.")
@@ -228,7 +228,7 @@ def _command_words(
     except ValueError as error:
         raise InvalidInput(
             f"{command!r} is not a command ({error}). Write it as in a shell, such as "
-            "'uvx --from weft-context[mcp] weft'."
+            "'uvx --from weft-context weft'."
         ) from error
 
 

@@ -45,8 +45,9 @@ def mcp(
             f"{host!r} can be reached from other machines, and this server does not authenticate callers. Serve "
             f"on {', '.join(_LOOPBACK_HOSTS)}, and put a proxy that does in front of it."
         )
-    server = _load_server()
-    settings = server.Settings(
+    from weft.interfaces.mcp import Settings
+
+    settings = Settings(
         store=store,
         embedder=embedder,
         profile=profile,
@@ -56,9 +57,11 @@ def mcp(
         structured=structured,
     )
     if http:
-        server.serve_http(settings, host, port, _announce)
+        _load_http().serve_http(settings, host, port, _announce)
     else:
-        server.serve_stdio(settings)
+        from weft.interfaces.mcp.stdio import serve_stdio
+
+        serve_stdio(settings)
 
 
 def _announce(address: str) -> None:
@@ -67,13 +70,13 @@ def _announce(address: str) -> None:
     output.write_note(f"Serving {address}; stop with Ctrl-C.")
 
 
-def _load_server() -> ModuleType:
-    """Import the MCP server; raise MissingExtra if its libraries are not installed."""
+def _load_http() -> ModuleType:
+    """Import the server over HTTP; raise MissingExtra if its libraries are not installed."""
     try:
-        from weft.interfaces.mcp import server
+        from weft.interfaces.mcp import http
     except ModuleNotFoundError as error:
         # Any other missing module is a mistake of ours and keeps its traceback.
         if (error.name or "").split(".")[0] in _MCP_LIBRARIES:
-            raise MissingExtra("The MCP server", "mcp") from error
+            raise MissingExtra("The MCP server over HTTP", "mcp") from error
         raise
-    return server
+    return http

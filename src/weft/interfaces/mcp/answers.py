@@ -49,7 +49,6 @@ _CHARACTERS_PER_TOKEN: Final = 16
 """More than text of any language needs: what lies beyond cannot be within the tokens asked for.
 
 Counting a megabyte of text to keep a page of it would take seconds."""
-_RESOURCES_PER_PAGE: Final = 100
 _MAX_RESOURCES: Final = 1_000
 """Some clients walk through every page of the list: it must end soon. `search` finds the rest."""
 
@@ -338,12 +337,10 @@ def address_of(node: Node) -> str:
     return f"{NODE_ADDRESS}{quote(node.key, safe=':/')}"
 
 
-def list_nodes(
-    served: ServedStore, cursor: str | None, page_size: int | None = None
-) -> tuple[tuple[ResourceEntry, ...], str | None]:
+def list_nodes(served: ServedStore, cursor: str | None) -> tuple[tuple[ResourceEntry, ...], str | None]:
     """Return some nodes of the store in the order they were indexed, and where the list goes on."""
     tenant_index, after, seen = _cursor(cursor)
-    weft, tenants, page_size = served.weft(), served.tenants, page_size or _RESOURCES_PER_PAGE
+    weft, tenants, page_size = served.weft(), served.tenants, served.settings.resources_per_page
     found: list[ResourceEntry] = []
     # A page may begin in one tenant and end in the next.
     while tenant_index < len(tenants) and len(found) < page_size:
