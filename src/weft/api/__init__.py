@@ -37,11 +37,12 @@ from weft.model import (
 )
 from weft.pipeline.assemble import assemble
 from weft.pipeline.ledger import quotation_notes
-from weft.pipeline.query import Reading, StageCallback, pause_garbage_collection
+from weft.pipeline.query import Reading, StageCallback
 from weft.pipeline.retrieve import RetrievalResult
 from weft.pipeline.search_results import search_above
 from weft.ports import StoreStatus
 from weft.profiles.types import Match, Probe, Profile
+from weft.runtime.deadline import pause_garbage_collection
 from weft.store import is_address, open_store
 from weft.tokens import DEFAULT_ENCODING, counter_for
 

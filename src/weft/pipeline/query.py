@@ -3,11 +3,9 @@
 A `Query` has terms, phrases and a vector; `Reading` is what it is put to; `Pool` sums up nodes by their passages.
 """
 
-import gc
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +19,7 @@ from weft.ports import Embedder, Index, LayeredEmbedder, PassageRow, Snapshot, T
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import inverse_frequency, passage_statistics, score_terms, term_hash, term_hashes
 from weft.text import find_proper_names
-from weft.text.terms import STOP_WORDS, analyze, is_code
+from weft.text.terms import STOP_WORDS, analyze, is_code, spell_otherwise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +41,8 @@ _LAST_TURN_WEIGHT: Final = 0.5
 """The weight of the turn before the question: it colours the answer and does not decide it."""
 _TURN_DECAY: Final = 0.8
 """The factor by which each turn before that weighs less."""
+_OTHER_SPELLING_WEIGHT: Final = 0.5
+"""The weight of a word of the question in another spelling, which a text has in place of the first."""
 _MAX_PHRASES: Final = 24
 """Of more phrases in a long question only the weightiest count; each costs a search of every candidate."""
 _REACH_CHARACTERS: Final = 32
@@ -72,21 +72,6 @@ class Reading(Struct, frozen=True):
     index: Index
     embedder: Embedder | None
     notes: tuple[str, ...] = ()
-
-
-@contextmanager
-def pause_garbage_collection() -> Iterator[None]:
-    """Pause Python's collector of reference cycles.
-
-    A page makes many small values and no cycles, and looking for cycles took a seventh of its time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class Phrase(Struct, frozen=True):
@@ -229,7 +214,14 @@ def understand(question: str, snapshot: Snapshot, embedder: Embedder | None, his
     for words, (_, weight) in zip(words_by_turn[1:], turns[1:], strict=True):
         # A term repeated from turn to turn counts once, with its highest weight.
         terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
-    statistics = snapshot.statistics(tuple(terms))
+    spellings = [(term_hashes(part), term_hash(other)) for part, other in spell_otherwise(text)]
+    statistics = snapshot.statistics((*terms, *(other for _, other in spellings if other not in terms)))
+    for part, other in spellings:
+        # A spelling that the store does not use says nothing, and must not count as a word that is missing.
+        if other not in terms and statistics.frequency.get(other):
+            missing = [term for term in part if not statistics.frequency.get(term)]
+            terms = {term: weight for term, weight in terms.items() if term not in missing}
+            terms[other] = 1.0 if missing else _OTHER_SPELLING_WEIGHT
     turns[0] = (_without_common_languages(text, statistics), 1.0)
     # Embedded apart and then averaged: turns joined into one text would drown the question.
     vector, notes = _embed_turns(turns, embedder)

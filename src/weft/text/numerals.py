@@ -4,10 +4,11 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from weft.text.terms import ENGLISH_CARDINALS, ENGLISH_TENS
+
 _CARDINALS: Final = (
     # English, German, French, Spanish, Italian, Portuguese, Russian, Dutch: from one to twenty.
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty",
+    ENGLISH_CARDINALS,
     "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn "
     "achtzehn neunzehn zwanzig",
     "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit "
@@ -42,7 +43,7 @@ _ORDINALS: Final = (
 _ORDINAL_ENDINGS: Final = re.compile(r"(?:er|es|en|em|e|ère|a|o|ая|ый|ой|ий|ья|ье|ое|яя)$")
 """The endings by which ordinals agree with the word for a chapter: erstes, première, primera, первая."""
 _TENS: Final = (
-    "twenty thirty forty fifty sixty seventy eighty ninety",
+    ENGLISH_TENS,
     "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
     "vingt trente quarante cinquante soixante",
     "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",

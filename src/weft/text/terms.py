@@ -293,3 +293,67 @@ def _limited(term: str) -> str:
     from xxhash import xxh3_64_hexdigest
 
     return f"{term[: MAX_TERM_CHARACTERS - 17]}~{xxh3_64_hexdigest(term.encode())}"
+
+
+# --- other spellings of a question -------------------------------------------------------------------------
+
+ENGLISH_CARDINALS: Final = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+)
+ENGLISH_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
+_LEAST_NUMBER: Final = 3
+"""Smaller numbers are seldom meant as numbers: "the one that", "on the other hand"."""
+_NUMBERS_BY_WORD: Final = {
+    word: number for number, word in enumerate(ENGLISH_CARDINALS.split(), start=1) if number >= _LEAST_NUMBER
+} | {word: 10 * number for number, word in enumerate(ENGLISH_TENS.split(), start=2)}
+_WORDS_BY_NUMBER: Final = {str(number): word for word, number in _NUMBERS_BY_WORD.items()}
+_MIN_JOINED_CHARACTERS: Final = 5
+"""Two words that are shorter together make no word of their own, such as "is it"."""
+_SIMPLE_WORD: Final = re.compile(r"(?<![\w.-])(?:[A-Za-z]+|\d+)(?![\w-]|\.\d)")
+_VERSION: Final = re.compile(r"(?<![\w.-])(v?)(\d+(?:\.\d+)+)(?![\w-]|\.\d)", re.IGNORECASE)
+_MONTH_NAMES: Final = "january february march april may june july august september october november december"
+_MONTHS: Final = tuple(_MONTH_NAMES.split())
+_MONTH: Final = "|".join([f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS])
+_DAY: Final = r"(\d{1,2})(?:st|nd|rd|th)?"
+_DATE: Final = (
+    rf"\b(?:(\d{{4}})-(\d{{2}})-(\d{{2}})|({_MONTH})\.? {_DAY},? (\d{{4}})|{_DAY}\.? ({_MONTH})\.?,? (\d{{4}}))\b"
+)
+
+
+def spell_otherwise(question: str) -> list[tuple[tuple[str, ...], str]]:
+    """Return parts of a question, by their terms, each with a term for it as other people write it.
+
+    "Back up" is also backup, ninety 90, v2.0 is 2.0, and March 5, 2024 is 2024-03-05; each the other way round too
+    but for joined words, whose parts no dictionary tells here.
+    """
+    words = [word.lower() for word in _SIMPLE_WORD.findall(question)]
+    joined = [
+        (f"{first} {second}", first + second)
+        for first, second in pairwise(words)
+        if first not in STOP_WORDS and len(first + second) >= _MIN_JOINED_CHARACTERS and (first + second).isalpha()
+    ]
+    numbers = [(word, _WORDS_BY_NUMBER.get(word) or _NUMBERS_BY_WORD.get(word)) for word in words]
+    versions = [
+        (f"{sign}{number}", number if sign else f"v{number}") for sign, number in _VERSION.findall(question)
+    ]
+    written = [*joined, *((word, str(other)) for word, other in numbers if other), *versions]
+    return [
+        (tuple(analyze(part)), term)
+        for part, other in (*written, *_spell_dates(question))
+        for term in analyze(other)[:1]
+    ]
+
+
+def _spell_dates(question: str) -> Iterable[tuple[str, str]]:
+    """Yield every written date with its digits, and every date in digits with its month and with its year."""
+    if not any(character.isdigit() for character in question):
+        return
+    for found in re.finditer(_DATE, question, re.IGNORECASE):
+        year, number, _, month, day, year_behind, day_before, month_behind, year_last = found.groups()
+        if year is None:
+            name = (month or month_behind).lower()
+            place = next(place for place, each in enumerate(_MONTHS, start=1) if each.startswith(name[:3]))
+            yield found[0], f"{year_behind or year_last}-{place:02}-{int(day or day_before):02}"
+        elif 1 <= int(number) <= len(_MONTHS):
+            yield from ((found[0], other) for other in (_MONTHS[int(number) - 1], year))

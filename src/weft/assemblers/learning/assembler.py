@@ -32,9 +32,9 @@ from weft.assemblers.learning.results import (
 from weft.errors import InvalidInput, UnknownName, WeftError
 from weft.memory import DOMAINS, STRATEGIES
 from weft.model import Json, Request
-from weft.pipeline.query import pause_garbage_collection
 from weft.profiles import fill, load_profile
 from weft.profiles.types import Probe, Profile, Section
+from weft.runtime.deadline import pause_garbage_collection
 from weft.tokens import DEFAULT_ENCODING
 
 SOURCES: Final = {"memories": MEMORY, "code": CODE, "experiences": EXPERIENCE, "values": VALUE, "commits": COMMIT}
