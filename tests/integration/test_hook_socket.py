@@ -131,7 +131,9 @@ def test_a_request_that_makes_no_sense_ends_without_an_answer(folder: Path, serv
     assert FACT in ask(folder)[0]
 
 
-def test_a_server_whose_store_fails_leaves_the_answer_to_the_hook(folder: Path) -> None:
+def test_a_server_whose_store_fails_says_so_and_leaves_the_answer_to_the_hook(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     def fail() -> Any:
         raise OSError("gone")
 
@@ -145,6 +147,7 @@ def test_a_server_whose_store_fails_leaves_the_answer_to_the_hook(folder: Path) 
     assert FACT in answer
     assert "numpy" in loaded
     assert not thread.is_alive()
+    assert "A hook could not be answered from the server" in caplog.text and "OSError: gone" in caplog.text
 
 
 def test_the_server_for_agents_answers_hooks(folder: Path) -> None:

@@ -4,6 +4,7 @@ A BERT-like model in ONNX form needs no torch: words are cut by our own WordPiec
 """
 
 import hashlib
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -188,7 +189,10 @@ class OnnxEmbedder:
             ids[row, : len(token_ids)] = token_ids
             mask[row, : len(token_ids)] = 1
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        output = self._session.run(None, {key: value for key, value in feed.items() if key in self._inputs})[0]
+        # As an array: a graph may also return a sequence, which has no dimensions to look at.
+        output = np.asarray(
+            self._session.run(None, {key: value for key, value in feed.items() if key in self._inputs})[0]
+        )
         if output.ndim == 2:
             return np.asarray(output, dtype=np.float32)
         weights = mask[:, :, None].astype(np.float32)
@@ -207,15 +211,25 @@ def open_onnx(path: str) -> OnnxEmbedder:
     except ImportError as error:
         raise MissingExtra("The embedder 'onnx'", "quality") from error
     model, vocabulary = _find_files(Path(path).expanduser())
-    pieces = vocabulary.read_text(encoding="utf-8").split("\n")
     # Named by content: the same path may hold another model tomorrow, whose vectors do not compare.
     digest = hashlib.sha256(model.read_bytes()).hexdigest()[:_DIGEST_CHARACTERS]
     try:
+        pieces = vocabulary.read_text(encoding="utf-8").split("\n")
         session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
         return OnnxEmbedder(session, {piece: row for row, piece in enumerate(pieces) if piece}, f"onnx:{digest}")
-    except Exception as error:
-        # The runtime raises errors of many kinds for a model it cannot use.
+    except model_file_errors() as error:
         raise EmbedderError(f"The model {model} cannot be used: {error}. Give a BERT-like ONNX model.") from error
+
+
+def model_file_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that files of a model raise: unreadable, cut off, of another form, or not for ONNX.
+
+    Those of the ONNX runtime are collected here, because they have no common parent to be caught by.
+    """
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    own = (kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception))
+    return OSError, ValueError, LookupError, TypeError, struct.error, *own
 
 
 def _find_files(path: Path) -> tuple[Path, Path]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.embed.models import unit_rows
+from weft.embed.models import model_file_errors, unit_rows
 from weft.errors import EmbedderError, MissingExtra
 from weft.ports import Embedder
 
@@ -88,7 +88,7 @@ def quality_embedder() -> QualityEmbedder:
     path = Path(pack_dir()) / _PACK
     try:
         tokenizer_json, tensors = _read_pack(path.read_bytes())
-        tokenizer = Tokenizer.from_str(tokenizer_json)
+        tokenizer = _open_tokenizer(Tokenizer, tokenizer_json)
         tokenizer.no_padding()
         tokenizer.enable_truncation(MAX_TOKENS)
         options = onnxruntime.SessionOptions()
@@ -99,12 +99,20 @@ def quality_embedder() -> QualityEmbedder:
         options.add_external_initializers(list(weights), values)
         session = onnxruntime.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
         return QualityEmbedder(session, tokenizer, tensors)
-    except Exception as error:
-        # The runtime and the tokenizer raise errors of many kinds for files they cannot use.
+    except model_file_errors() as error:
         raise EmbedderError(
             f"The model {path} cannot be used: {error}. Install it again with: "
             "pip install --force-reinstall 'weft-context[quality]'"
         ) from error
+
+
+def _open_tokenizer(tokenizers: Any, content: str) -> Any:
+    """Return the tokenizer that a JSON text describes; raise ValueError if it describes none."""
+    try:
+        return tokenizers.from_str(content)
+    except Exception as error:
+        # The library raises a bare Exception for content that it cannot use.
+        raise ValueError(f"its tokenizer cannot be read: {error}") from error
 
 
 def _read_pack(content: bytes) -> "tuple[str, dict[str, NDArray[Any]]]":

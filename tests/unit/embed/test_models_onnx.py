@@ -74,8 +74,9 @@ def test_a_real_model_file_is_run(tmp_path: Path) -> None:
     assert np.allclose(embedder.embed(["river bank"])[0], pooled("river", "bank"), atol=1e-6)
 
 
-def test_a_file_that_is_no_model_is_an_error_that_names_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("vocabulary", ["\n".join(PIECES).encode(), b"\xff\xfe"])
+def test_a_file_that_is_no_model_is_an_error_that_names_it(tmp_path: Path, vocabulary: bytes) -> None:
     (tmp_path / "model.onnx").write_bytes(b"not a model")
-    (tmp_path / "vocab.txt").write_text("\n".join(PIECES), encoding="utf-8")
+    (tmp_path / "vocab.txt").write_bytes(vocabulary)
     with pytest.raises(EmbedderError, match=r"model\.onnx cannot be used"):
         open_embedder(f"onnx:{tmp_path}")

@@ -308,20 +308,24 @@ async def search_in_turn(
 
 
 async def _run(search: Search, seconds: float) -> Answer:
+    """Return the answer of a search; one that fails or is late becomes an answer that says so.
+
+    A searcher is a class of the caller and may raise anything. `_make_page` logs it; a note on the page names it.
+    """
     try:
         found = await asyncio.wait_for(_call(search.call), seconds)
         return Answer(search.name, _read_results(found))
     except TimeoutError:
         return Answer(search.name, failure=f"did not answer within {seconds:g} seconds")
-    except Exception as error:  # noqa: BLE001  (a searcher is the caller's: whatever it raises spoils its part alone)
+    except Exception as error:  # noqa: BLE001  (as the docstring says)
         return _failed(search, error)
 
 
 def _run_here(search: Search) -> Answer:
-    """Run a plain search in the current thread."""
+    """Return the answer of a plain search, made in this thread; a failure becomes an answer as in `_run`."""
     try:
         return Answer(search.name, _read_results(search.call()))
-    except Exception as error:  # noqa: BLE001  (as above: the other searches go on)
+    except Exception as error:  # noqa: BLE001  (the other searches go on)
         return _failed(search, error)
 
 

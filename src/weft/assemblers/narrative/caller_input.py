@@ -4,13 +4,13 @@ A caller who knows which chunk defines an entity (`primary_source_chunk_id`) and
 (`mentioned_entity_ids`) decides by these ids in which part of an entity's context a document stands.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Final
 
 from msgspec import Struct
 
+from weft.assemblers.log import log_failure
 from weft.model import Candidate, Json, Node, Origin
 
 _DEFAULT_DOCUMENT_KIND: Final = "chunk"
@@ -29,6 +29,8 @@ DEFINITION: Final = "definition"
 RELATIONSHIPS: Final = "relationships"
 CONTEXT: Final = "context"
 """The parts of an entity's context, as the profile names them."""
+_UNREADABLE: Final = "smart_context_input_failed"
+"""The event that is logged for each argument or attribute that cannot be read."""
 
 
 class CallerEntity(Struct, frozen=True):
@@ -61,7 +63,7 @@ def part_for(document: Node, entity: CallerEntity) -> str | None:
     return RELATIONSHIPS if len(mentioned) > 1 else CONTEXT
 
 
-def to_list(value: object, on_error: Callable[[Exception], None]) -> list[object]:
+def to_list(name: str, value: object) -> list[object]:
     """Return an argument as a list: an iterable as far as it can be read, a single thing alone, None as empty."""
     if value is None:
         return []
@@ -69,11 +71,9 @@ def to_list(value: object, on_error: Callable[[Exception], None]) -> list[object
     if isinstance(value, str | Node | Mapping) or not isinstance(value, Iterable):
         return [value]
     things: list[object] = []
-    try:
+    with log_failure(_UNREADABLE, input=name):
         # Extended in place, so that what was read before a failure is kept.
         things.extend(value)
-    except Exception as error:  # noqa: BLE001  (a cursor of the caller's may fail in any way)
-        on_error(error)
     return things
 
 
@@ -142,7 +142,7 @@ def _read_document(thing: object, index: int, total: int, tenant: str) -> Candid
 
 def _read_value(thing: object, name: str) -> object:
     """Return an attribute or item; one that cannot be read, as of a record whose session is closed, is missing."""
-    with suppress(Exception):
+    with log_failure(_UNREADABLE, input=name):
         return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
     return None
 
@@ -151,7 +151,7 @@ def _read_text(thing: object, *names: str) -> str:
     """Return the first of the attributes that has text; an enumeration counts by its value."""
     for name in names:
         value = _read_value(thing, name)
-        with suppress(Exception):
+        with log_failure(_UNREADABLE, input=name):
             text = str(getattr(value, "value", value))
             if value is not None and text.strip():
                 return text
@@ -160,8 +160,7 @@ def _read_text(thing: object, *names: str) -> str:
 
 def _read_ids(thing: object) -> list[Json]:
     """Return the ids of the entities that a document mentions, each once, as far as they can be read."""
-    value = _read_value(thing, _MENTIONED)
-    ids = to_list(value, lambda error: None)
+    ids = to_list(_MENTIONED, _read_value(thing, _MENTIONED))
     return list(dict.fromkeys(str(each) for each in ids if each is not None))
 
 

@@ -1,7 +1,7 @@
 """Provide the documented entry point `format_context`, which never raises, and the cache of its pages.
 
 A call is read, looked up in the cache, and else built by `PageBuilder` from each entity's context, or its
-description, and the documents. Whatever fails on the way is logged and left out.
+description, and the documents. Whatever fails on the way is logged (`log_failure`) and left out.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from weft.assemblers.log import log_failure, log_narrative
 from weft.assemblers.narrative.caller_input import CallerEntity, read_documents, read_entities, to_list
 from weft.assemblers.narrative.entity_context import (
     EntityContext,
@@ -28,7 +29,6 @@ from weft.assemblers.narrative.narrative_request import (
     NarrativeRequest,
     NoStore,
     ReadableStore,
-    log,
     read_whole_number,
 )
 from weft.assemblers.narrative.summarizer import Summarize, compress_document
@@ -134,48 +134,49 @@ class SmartContextFormatter:
         """
         began, text = perf_counter(), ""
         # Read once, before anything else: a generator of the caller cannot be read twice.
-        lists = {"entities": _to_list("entities", entities), "documents": _to_list("documents", documents)}
+        lists = {"entities": to_list("entities", entities), "documents": to_list("documents", documents)}
         counts = {name: len(things) for name, things in lists.items()}
-        try:
-            shown_query = str(query)[:_MAX_LOGGED_QUERY_CHARACTERS]
-            log("info", "smart_context_formatting_started", query=shown_query, vault_id=str(vault_id), **counts)
-            last_sequence = None if temporal_mode == "none" else _read_sequence(max_sequence)
-            request = NarrativeRequest(
-                query="" if query is None else str(query),
-                tenant=str(vault_id),
-                entities=read_entities(lists["entities"]),
-                documents=read_documents(lists["documents"], str(vault_id), last_sequence),
-                # An empty list is an answer of the caller's own search, and is respected.
-                searches_vault=entities is None and documents is None,
-                max_total_tokens=read_whole_number(max_total_tokens, MAX_TOTAL_TOKENS),
-                max_entities=read_whole_number(max_entities, MAX_ENTITIES),
-                max_sequence=last_sequence,
-                preset=preset or (AUTO if adaptive else None),
-                by_importance=bool(importance_scoring),
-            )
-            text, shown = await self._format(request, session)
-            counts |= shown
-        except _UnreadableSequence as error:
-            log("error", "smart_context_sequence_invalid", error=str(error))
-            text = _note_text(str(error), max_total_tokens)
-        except Exception as error:  # noqa: BLE001  (as documented: whatever fails, the caller gets a context)
-            log("warning", "smart_context_formatting_failed", error=str(error), error_type=type(error).__name__)
+        with log_failure("smart_context_formatting_failed"):
+            tenant, shown_query = str(vault_id), str(query)[:_MAX_LOGGED_QUERY_CHARACTERS]
+            log_narrative("info", "smart_context_formatting_started", query=shown_query, vault_id=tenant, **counts)
+            try:
+                last_sequence = None if temporal_mode == "none" else _read_sequence(max_sequence)
+                request = NarrativeRequest(
+                    query="" if query is None else str(query),
+                    tenant=tenant,
+                    entities=read_entities(lists["entities"]),
+                    documents=read_documents(lists["documents"], tenant, last_sequence),
+                    # An empty list is an answer of the caller's own search, and is respected.
+                    searches_vault=entities is None and documents is None,
+                    max_total_tokens=read_whole_number(max_total_tokens, MAX_TOTAL_TOKENS),
+                    max_entities=read_whole_number(max_entities, MAX_ENTITIES),
+                    max_sequence=last_sequence,
+                    preset=preset or (AUTO if adaptive else None),
+                    by_importance=bool(importance_scoring),
+                )
+                text, shown = await self._format(request, session)
+                counts |= shown
+            except _UnreadableSequence as error:
+                log_narrative("error", "smart_context_sequence_invalid", error=str(error))
+                text = _note_text(str(error), max_total_tokens)
         spent = round(perf_counter() - began, 4)
-        log("info", "smart_context_formatting_complete", characters=len(text), seconds=spent, **counts)
+        log_narrative("info", "smart_context_formatting_complete", characters=len(text), seconds=spent, **counts)
         return text
 
     async def _format(self, request: NarrativeRequest, session: "Weft | None") -> tuple[str, dict[str, int]]:
         """Return the page from the cache, or build it; with the numbers of things that were found in the vault."""
         # The pipeline refuses such budgets, and this entry point must not raise.
         if request.max_total_tokens < 1:
-            log("warning", "smart_context_empty", notes=[f"Nothing fits {request.max_total_tokens} tokens."])
+            log_narrative(
+                "warning", "smart_context_empty", notes=[f"Nothing fits {request.max_total_tokens} tokens."]
+            )
             return "", {}
         store = await asyncio.to_thread(self._open_store, session)
         # Read before the page is built: if the store changes meanwhile, the page is kept for the old state only.
         state = await asyncio.to_thread(_read_state, store, request)
         cached = None if state is None else self._cache.get(request.cache_key, state)
         if cached is not None:
-            log("debug", "smart_context_cached", query=request.query)
+            log_narrative("debug", "smart_context_cached", query=request.query)
             return cached, {}
         builder = PageBuilder(request, store, self._strategy, self._summarize)
         context = await builder.build()
@@ -188,29 +189,22 @@ class SmartContextFormatter:
         """Return the store to read from, or a `NoStore` if it cannot be opened."""
         if session is not None:
             return session
-        try:
+        with log_failure("smart_context_store_failed"):
             # Kept open for the next call.
             self._session = self._session or default_store()
-        except Exception as error:  # noqa: BLE001  (as documented: the caller's own entities and documents are left)
-            log("warning", "smart_context_store_failed", error=str(error), error_type=type(error).__name__)
-            return NoStore()
-        return self._session
-
-
-def _to_list(name: str, value: object) -> list[object]:
-    return to_list(value, lambda error: log("warning", "smart_context_input_failed", input=name, error=str(error)))
+            return self._session
+        # What the caller brought can be laid out without a store.
+        return NoStore()
 
 
 def _read_state(store: "Weft | NoStore", request: NarrativeRequest) -> Hashable | None:
     """Return a value that changes whenever the store does, or None if it is unknown and nothing may be cached."""
     if isinstance(store, NoStore):
         return None
-    try:
-        with store.store.snapshot(request.view) as snapshot:
-            return snapshot.identity, snapshot.sequence
-    except Exception as error:  # noqa: BLE001  (the next reading of the store fails too, and says why)
-        log("debug", "smart_context_state_unknown", error=str(error))
-        return None
+    # At the level of debugging: the next reading of the store fails too, and warns.
+    with log_failure("smart_context_state_unknown", "debug"), store.store.snapshot(request.view) as snapshot:
+        return snapshot.identity, snapshot.sequence
+    return None
 
 
 def _read_sequence(value: object) -> int | None:
@@ -238,7 +232,7 @@ def _log_found(context: Context) -> dict[str, int]:
     for group in groups:
         items = [item for part in group.parts for item in part.items]
         facts = {"chunks": len(items), "tokens": sum(item.tokens for item in items)}
-        log("debug", "entity_context_built", entity=group.subject.node.title, **facts)
+        log_narrative("debug", "entity_context_built", entity=group.subject.node.title, **facts)
     return {"entities": len(groups), "documents": sum(len(section.items) for section in context.page.sections)}
 
 
@@ -246,7 +240,7 @@ def _page_text(context: Context) -> str:
     """Return the text of the page, or nothing if it would be a title alone."""
     has_content = any(section.items or section.groups for section in context.page.sections)
     if not has_content:
-        log("warning", "smart_context_empty", notes=list(context.notes))
+        log_narrative("warning", "smart_context_empty", notes=list(context.notes))
     return context.text if has_content else ""
 
 
@@ -282,13 +276,11 @@ class PageBuilder:
 
     async def _read(self, read: Callable[[ReadableStore], Answer]) -> Answer:
         """Return what is read from the store, or from an empty one if the store fails."""
-        try:
+        with log_failure("smart_context_store_failed"):
             return await asyncio.to_thread(read, self._store)
-        except Exception as error:  # noqa: BLE001  (as documented: the best that is left)
-            log("warning", "smart_context_store_failed", error=str(error), error_type=type(error).__name__)
-            self.is_cacheable = False
-            # The same function over an empty store prints at least what the caller brought.
-            return await asyncio.to_thread(read, NoStore())
+        self.is_cacheable = False
+        # The same function over an empty store prints at least what the caller brought.
+        return await asyncio.to_thread(read, NoStore())
 
     async def _build_entities(
         self, entities: tuple[CallerEntity, ...], request: NarrativeRequest
@@ -304,9 +296,9 @@ class PageBuilder:
         for entity, context in built:
             if isinstance(context, EntityContext):
                 facts = {"chunks": len(context.chunks), "tokens": context.total_tokens}
-                log("debug", "entity_context_built", entity=entity.name, **facts)
+                log_narrative("debug", "entity_context_built", entity=entity.name, **facts)
             elif chunks := request.documents_of(entity):
-                log("debug", "entity_context_built", entity=entity.name, chunks=len(chunks))
+                log_narrative("debug", "entity_context_built", entity=entity.name, chunks=len(chunks))
         return built
 
     async def _rebuild(
@@ -319,6 +311,15 @@ class PageBuilder:
         self, entity: CallerEntity, request: NarrativeRequest, tokens: int
     ) -> EntityContext | Node | None:
         """Return the entity's context from the story, else its description as a node, else None."""
+        with log_failure("entity_context_build_failed", entity=entity.name):
+            return await self._build_from_story(entity, request, tokens) or _described(entity, request)
+        self.is_cacheable = False
+        return _described(entity, request)
+
+    async def _build_from_story(
+        self, entity: CallerEntity, request: NarrativeRequest, tokens: int
+    ) -> EntityContext | None:
+        """Return the entity's context, or None if the story tells nothing of it."""
         builder = EntityContextBuilder(
             max_tokens=tokens,
             priority_strategy=self._strategy,
@@ -328,16 +329,14 @@ class PageBuilder:
         )
         try:
             context = await _build_by_name(builder, entity, request.tenant)
-        except Exception as error:  # noqa: BLE001  (as documented: one entity never spoils the others)
+        except UnknownName as error:
+            # The page may be cached: the name stays unknown until the store changes, which the cache notices.
             # An entity that the vault does not hold is no failure if the caller brought its chunks.
-            if not (isinstance(error, UnknownName) and request.documents_of(entity)):
-                log("warning", "entity_context_build_failed", entity=entity.name, error=str(error))
-            # An unknown name stays unknown until the store changes, which the cache notices by itself.
-            self.is_cacheable = self.is_cacheable and isinstance(error, UnknownName)
-            return _described(entity, request)
+            if not request.documents_of(entity):
+                log_narrative("warning", "entity_context_build_failed", entity=entity.name, error=str(error))
+            return None
         # A text that is too long for a small share is shortened when the whole page is fitted.
-        is_known = context.chunks or context.entity.text.strip()
-        return context if is_known else _described(entity, request)
+        return context if context.chunks or context.entity.text.strip() else None
 
     async def _compress_documents(self, request: NarrativeRequest) -> tuple[Candidate, ...]:
         """Return the documents; if there is a summarizer, long ones as summaries, all made at once."""
@@ -352,7 +351,9 @@ class PageBuilder:
         compressed = []
         for document, result in zip(request.documents, results, strict=True):
             if isinstance(result, BaseException):
-                log("warning", "document_compression_failed", document=document.node.title, error=str(result))
+                log_narrative(
+                    "warning", "document_compression_failed", document=document.node.title, error=str(result)
+                )
                 self.is_cacheable = False
             compressed.append(document if isinstance(result, BaseException) else result)
         return tuple(compressed)

@@ -1,14 +1,14 @@
 """Describe one call of the formatter and assemble its page, from a store or from what the caller brought."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.assemblers.log import open_log
+from weft.assemblers.log import log_narrative
 from weft.assemblers.narrative.caller_input import DEFINITION, CallerEntity, part_for
 from weft.assemblers.narrative.entity_context import (
     ENTITY_SECTION,
@@ -40,20 +40,6 @@ ENTITY_BUDGET_RATIO: Final = 0.6
 """The share of the budget for entities, as the design fixes it; the documents get the rest."""
 _SCORE_STEPS: Final = 1000
 """Each entity scores one such step of 1.0 less than the one before it, only to keep the caller's order."""
-
-
-def log(level: str, event: str, **facts: object) -> None:
-    """Log an event; a line that cannot be written is lost, since logging must not spoil a page."""
-    with suppress(Exception):
-        getattr(open_log("weft.narrative"), level)(
-            event, **{name: _to_unicode(value) for name, value in facts.items()}
-        )
-
-
-def _to_unicode(value: object) -> object:
-    """Replace broken surrogates in a text, which printing it would fail on."""
-    # Queries are pasted by people, and half an emoji is enough to break a log line.
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 class ReadableStore(Protocol):
@@ -189,7 +175,7 @@ class NarrativeRequest(Struct, frozen=True):
         try:
             return apply_preset(profile, str(self.preset))
         except UnknownName as error:
-            log("warning", "smart_context_preset_unknown", error=str(error))
+            log_narrative("warning", "smart_context_preset_unknown", error=str(error))
             return profile
 
     def assemble_found(self, store: ReadableStore) -> Context:

@@ -1,6 +1,7 @@
 """Answer the hooks of a store from a server that has it open, on a socket of the user's own (`local_socket`)."""
 
 import json
+import logging
 import os
 import socket
 import struct
@@ -102,16 +103,25 @@ class HookService:
             return listener
 
     def _serve(self, connection: socket.socket) -> None:
-        """Answer one hook; whatever goes wrong, the connection ends without an answer, and the hook does it."""
-        with connection, suppress(Exception):
+        """Answer one hook; if that fails, the connection ends without an answer, and the hook makes it itself."""
+        # A hook that was killed is gone from the socket, which is no failure of the server.
+        with connection, suppress(OSError):
             if not _is_own(connection):
                 return
             connection.settimeout(_READ_SECONDS)
             connection.sendall(LISTENING)
             request = _receive(connection)
-            answer = self._answer(request) if request else None
+            answer = self._try_to_answer(request) if request else None
             if answer is not None:
                 connection.sendall(b"%d\n%b" % (len(answer), answer))
+
+    def _try_to_answer(self, request: bytes) -> bytes | None:
+        try:
+            return self._answer(request)
+        except Exception:
+            # On stderr, as everything that a server logs; the hook must not wait for a thread that has died.
+            logging.getLogger(__name__).exception("A hook could not be answered from the server")
+            return None
 
     def _answer(self, request: bytes) -> bytes | None:
         # Loaded by the first hook that asks, like everything behind it.

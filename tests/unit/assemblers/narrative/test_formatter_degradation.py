@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from weft import Node, Weft
 from weft.assemblers import SmartContextFormatter
+from weft.assemblers.log import log_failure
 from weft.model import Alias, Context, Request
 from weft.tokens import counter_for
 
@@ -175,8 +176,20 @@ def test_entities_and_documents_come_in_any_shape(
 
 
 def test_a_record_whose_fields_cannot_be_read_is_left_out(weft: Weft) -> None:
-    page, _ = formatted(weft, entities=[Raising(), ODO], documents=[Raising(), TIDES])
+    page, events = formatted(weft, entities=[Raising(), ODO], documents=[Raising(), TIDES])
     assert BUILT in page and DOCUMENT in page
+    assert "smart_context_input_failed" in events
+
+
+@pytest.mark.parametrize(("error", "has_traceback"), [(OSError("gone"), False), (ZeroDivisionError("odd"), True)])
+def test_a_failure_that_does_not_explain_itself_is_logged_with_its_traceback(
+    error: Exception, has_traceback: bool
+) -> None:
+    with capture_logs() as logs, log_failure("smart_context_store_failed", store="here"):
+        raise error
+    (entry,) = logs
+    assert entry["error_type"] == type(error).__name__ and entry["store"] == "here"
+    assert ("exc_info" in entry) is has_traceback
 
 
 @pytest.mark.parametrize("query", [None, 5, "", "\ud800", "\x00"])
