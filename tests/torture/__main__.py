@@ -18,6 +18,7 @@ from torture.kills import run_kills
 from torture.leaks import run_leaks
 from torture.overload import run_overload
 from torture.power import run_power_losses
+from torture.together import run_together
 
 PARTS = {
     "kills": run_kills,
@@ -26,6 +27,7 @@ PARTS = {
     "full": run_full_disks,
     "overload": run_overload,
     "leaks": run_leaks,
+    "together": run_together,
 }
 
 

@@ -1,7 +1,7 @@
 """Send a real service requests that were made up, with keys for different tenants, and look for words of others.
 
-Every node of every tenant holds two words that stand nowhere else. A word of a tenant that the key may not read must
-not be in an answer, whatever was asked; tenants that no key may write to must be as they were at the end.
+Every node of every tenant holds two words that stand nowhere else. A word of a tenant that the key may not read
+must not be in an answer, whatever was asked; tenants that no key may write to must be as they were at the end.
 """
 
 import hashlib
@@ -149,24 +149,22 @@ class Caller:
         return text
 
     def _value(self, name: str, holder: Holder, *, may_name_others: bool = True) -> Any:
-        chance = self._chance
-        tenant = self._tenant(holder)
+        chance, tenant = self._chance, self._tenant(holder)
+        made: Any = chance.choice(_ODD)
         if name in ("tenant_ids", "tenants") and chance.random() < 0.8:
-            return [tenant, *(self._tenant(holder) for _ in range(chance.randrange(3)))]
-        if name in ("tenant_id", "tenant", "tenants"):
-            return tenant
-        if name == "key_id":
+            made = [tenant, *(self._tenant(holder) for _ in range(chance.randrange(3)))]
+        elif name in ("tenant_id", "tenant", "tenants"):
+            made = tenant
+        elif name == "key_id":
             # A key of the caller's own tenants it may well end; the run needs them.
-            others = [other.id for other in self._holders if not other.tenants & holder.tenants]
-            return chance.choice(others)
-        if name.endswith("_id") or name in ("key", "cursor", "start", "session", "context", "other", "name"):
-            if self._pool and chance.random() < 0.7:
-                return chance.choice(self._pool)
-            return f"app:{chance.randrange(NODES_OF_A_TENANT)}"
-        if name in ("query", "topic", "question", "text", "title", "situation"):
+            made = chance.choice([other.id for other in self._holders if not other.tenants & holder.tenants])
+        elif name.endswith("_id") or name in ("key", "cursor", "start", "session", "context", "other", "name"):
+            is_seen = self._pool and chance.random() < 0.7
+            made = chance.choice(self._pool) if is_seen else f"app:{chance.randrange(NODES_OF_A_TENANT)}"
+        elif name in ("query", "topic", "question", "text", "title", "situation"):
             word = title_word(f"t{chance.randrange(_KEYS)}", chance.randrange(NODES_OF_A_TENANT))
-            return f"handle a {chance.choice(TOPICS)} {word if may_name_others and chance.random() < 0.3 else ''}"
-        return chance.choice(_ODD)
+            made = f"handle a {chance.choice(TOPICS)} {word if may_name_others and chance.random() < 0.3 else ''}"
+        return made
 
     def _tenant(self, holder: Holder) -> str:
         draw = self._chance.random()

@@ -1,7 +1,7 @@
-"""Ask a real service for twice what it can carry, and look at what it refuses, how late it is and whether it recovers.
+"""Ask a real service for twice what it can carry: what it refuses, how late it is, and whether it recovers.
 
-Requests come at their own times, however late the answers are, as those of many callers do. First it is measured how
-many a second the service answers if each caller waits for its answer; then twice as many come.
+Requests come at their own times, however late the answers are, as those of many callers do. First it is measured
+how many a second the service answers if each caller waits for its answer; then twice as many come.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ _CALLERS = 16
 """Callers that wait for their answers, while it is measured what the service can carry."""
 _DEADLINE_SECONDS = 8
 _LATE_SECONDS = 2.0
-"""Seconds beyond the deadline of the service after which an accepted request counts as unbounded: the time that this
-process takes to send it and to read the answer, on the same processors."""
+"""Seconds beyond the deadline of the service after which an accepted request counts as unbounded: the time that
+this process takes to send it and to read the answer, on the same processors."""
 _CANDIDATES = 200
 """Candidates that a heavy question brings: its page takes many times what a light one takes."""
 _MOST_OPEN = 1800
@@ -33,8 +33,8 @@ _MOST_OPEN = 1800
 _RECOVERY_SECONDS = 30.0
 _GROWTH_SHARE = 0.05
 _GROWTH_BYTES = 40 << 20
-"""Growth of the memory during the second half of the load that is still flat: caches that have not reached their bounds
-in a short run make up the bytes."""
+"""Growth of the memory during the second half of the load that is still flat: caches that have not reached their
+bounds in a short run make up the bytes."""
 MIX = {"light": 70, "again": 10, "search": 8, "write": 6, "heavy": 4, "list": 2}
 """The kinds of requests and how many of a hundred they are."""
 _SHED = (429, 503)
@@ -231,8 +231,11 @@ async def _overload(server: Server, traffic: Traffic, seconds: float, factor: fl
     if memory[-1] > memory[1] * (1 + _GROWTH_SHARE) + _GROWTH_BYTES:
         wrong.append(f"memory grew from {memory[1] >> 20} to {memory[-1] >> 20} MiB in the second half")
     print(f"   carried {taken / measured:.0f} a second, then {rate:.0f} a second came for {load_seconds:.0f} s")
-    print(f"   answers: {dict(sorted(during.statuses.items()))}; {during.accepted / max(busy, 0.01):.0f} accepted")
-    print(f"   a processor second; memory {' -> '.join(str(held >> 20) for held in memory)} MiB")
+    print(f"   answers: {dict(sorted(during.statuses.items()))}")
+    print(
+        f"   {during.accepted / max(busy, 0.01):.0f} accepted a processor second; memory "
+        f"{' -> '.join(str(held >> 20) for held in memory)} MiB"
+    )
     for kind, times in during.seconds.items():
         print(f"   accepted {kind}: {_describe(times)}; before the load {_describe(before.seconds.get(kind, []))}")
     if recovered is not None:
