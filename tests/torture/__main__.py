@@ -15,9 +15,20 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from torture.damage import run_damage, run_full_disks
 from torture.kills import run_kills
+from torture.leaks import run_leaks
+from torture.overload import run_overload
 from torture.power import run_power_losses
+from torture.together import run_together
 
-PARTS = {"kills": run_kills, "power": run_power_losses, "damage": run_damage, "full": run_full_disks}
+PARTS = {
+    "kills": run_kills,
+    "power": run_power_losses,
+    "damage": run_damage,
+    "full": run_full_disks,
+    "overload": run_overload,
+    "leaks": run_leaks,
+    "together": run_together,
+}
 
 
 def main() -> int:

@@ -18,6 +18,7 @@ from weft.interfaces.request import clean, make_request, make_view
 from weft.interfaces.rest.access import Caller
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.requests import Known
+from weft.interfaces.rest.served_store import Served
 from weft.model import DEFAULT_TENANT, FORMATS, UNSET, Context, Request
 from weft.profiles import available_profiles
 
@@ -66,8 +67,9 @@ def chosen_tenants(asked: Sequence[str], readable: Sequence[str]) -> tuple[str, 
     return (DEFAULT_TENANT,) if DEFAULT_TENANT in readable else tuple(readable[:1])
 
 
-def read_request(weft: Weft, asked: Asked, caller: Caller) -> tuple[Request, tuple[str, ...]]:
+def read_request(service: Served, asked: Asked, caller: Caller) -> tuple[Request, tuple[str, ...]]:
     """Return the request that an address asks for, and notes on what its words were taken to mean."""
+    weft = service.weft()
     words = tuple(word for word in map(clean, asked.topic) if word)
     values: dict[str, Any] = asked.model_dump(exclude={"topic", "max_tokens"})
     values["tenants"] = chosen_tenants(asked.tenants, readable_tenants(weft, caller))
@@ -81,6 +83,8 @@ def read_request(weft: Weft, asked: Asked, caller: Caller) -> tuple[Request, tup
     if asked.profile is not None and asked.profile not in (names := available_profiles(weft.folders)):
         raise UnknownName("profile", asked.profile, names)
     with weft.reading(make_view(values)) as reading:
+        if caller.key:
+            words = tuple(service.ids().resolve(word, reading.snapshot) for word in words)
         profile = weft.reader.choose_profile(asked.profile or "", asked.lens, reading.snapshot).name
     blend = "equal" if len(words) > 1 else None
     targets = find_targets(weft, words, make_view(values), profile, blend)

@@ -18,6 +18,7 @@ from weft.interfaces.explorer.shell import answered
 from weft.interfaces.explorer.store_routes import may_see
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service, Turn
 from weft.interfaces.rest.requests import Known
+from weft.interfaces.rest.served_store import Served
 from weft.model import Context, Detail, LedgerEntry, Request
 
 router = APIRouter(prefix="/explore")
@@ -54,7 +55,7 @@ def compare_pages(
     if not sides.left or not sides.right:
         return answered({"kept": listed})
     with turn:
-        left, right = (_read_side(weft, side, caller, readable) for side in (sides.left, sides.right))
+        left, right = (_read_side(service, side, caller, readable) for side in (sides.left, sides.right))
     difference = compare(left.record, right.record)
     return answered(
         {
@@ -68,8 +69,9 @@ def compare_pages(
     )
 
 
-def _read_side(weft: Weft, side: str, caller: Caller, readable: set[str]) -> _Page:
+def _read_side(service: Served, side: str, caller: Caller, readable: set[str]) -> _Page:
     """Return the page that one side asks for."""
+    weft = service.weft()
     values = parse_qs(side, keep_blank_values=False)
     now = datetime.now(UTC)
     for name in ("context", "now"):
@@ -78,7 +80,7 @@ def _read_side(weft: Weft, side: str, caller: Caller, readable: set[str]) -> _Pa
             if name == "context":
                 return _Page(record)
             return _made(weft, rebuild_request(record), now)
-    request, notes = read_request(weft, read_side(values), caller)
+    request, notes = read_request(service, read_side(values), caller)
     return _made(weft, request, now, notes)
 
 

@@ -67,7 +67,7 @@ def _proposal(body: Correction) -> Proposal:
 
 
 def _request(service: Served, caller: Caller, asked: str) -> Request:
-    return read_request(service.weft(), read_side(parse_qs(asked)), caller)[0]
+    return read_request(service, read_side(parse_qs(asked)), caller)[0]
 
 
 def _check(service: Served, caller: Caller, action: str, tenant: str, header: str | None) -> None:

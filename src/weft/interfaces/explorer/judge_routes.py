@@ -46,7 +46,9 @@ def judge(body: Judged, service: Service, caller: CurrentCaller, turn: Turn) -> 
     asked = read_side(parse_qs(body.asked))
 
     def make_page(question: str) -> Context:
-        request, _ = read_request(weft, Asked.model_validate({**asked.model_dump(), "topic": [question]}), caller)
+        request, _ = read_request(
+            service, Asked.model_validate({**asked.model_dump(), "topic": [question]}), caller
+        )
         return answer(weft, request)
 
     with turn:

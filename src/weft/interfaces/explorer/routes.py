@@ -74,7 +74,7 @@ def page(
     """Return the page that an address asks for, with its ledger, to be drawn."""
     weft = service.weft()
     with turn, checking_once():
-        request, notes = read_request(weft, asked, caller)
+        request, notes = read_request(service, asked, caller)
         context = answer(weft, request, notes)
         is_question = bool(request.question or any(topic.question for topic in request.topics))
         drawn = draw(context, weft.profile(request.profile), is_question=is_question)
@@ -90,7 +90,7 @@ def growth_of_page(
     """Return from which budget on each item appears, and what 500 more tokens would bring."""
     weft = service.weft()
     with turn, checking_once():
-        request, _ = read_request(weft, asked, caller)
+        request, _ = read_request(service, asked, caller)
         return answered(growth(weft, request, answer(weft, request)))
 
 
@@ -107,8 +107,12 @@ def why(
     """Return why a node is or is not on the page, and what would bring it."""
     weft = service.weft()
     with turn, checking_once():
-        request, _ = read_request(weft, asked, caller)
-        return answered(explain(weft, request, asked.name.strip(), readable_tenants(weft, caller)))
+        request, _ = read_request(service, asked, caller)
+        name = asked.name.strip()
+        if caller.key:
+            with weft.reading(request.view) as reading:
+                name = service.ids().resolve(name, reading.snapshot)
+        return answered(explain(weft, request, name, readable_tenants(weft, caller)))
 
 
 class Around(Known):

@@ -1,6 +1,7 @@
 """/api/context, /api/search, /api/graph and /api/profiles: questions to the store over HTTP."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
@@ -17,12 +18,14 @@ from weft.assemblers.knowledge.knowledge_context import (
     bound_profile,
     page_as_lists,
 )
+from weft.assemblers.knowledge.lists import ContextNode, Entity, EntryPoint
 from weft.errors import UnknownName
 from weft.interfaces.ask import Targets, blend_topics
 from weft.interfaces.describe import relevance
 from weft.interfaces.request import CONTEXT_FIELDS, fields_for, make_request, make_view
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service, Turn
 from weft.interfaces.rest.convert import answer, candidate_from, edge_shape, encoded, node_shape
+from weft.interfaces.rest.ids import PublicIds
 from weft.interfaces.rest.nodes_and_edges import NodeId, node_of
 from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import ContextRequest, FilterInput, Neighbourhood, SearchRequest
@@ -47,6 +50,9 @@ _LIST_FIELDS: Final = (
     *(*_FLAGS, "max_tokens", "lens"),
 )
 """Fields of the request for the lists, which `KnowledgeRequest` has under the same names."""
+_FIELDS_OF: Final = {
+    kind: tuple(field.name for field in fields(kind)) for kind in (EntryPoint, ContextNode, Entity)
+}
 _PAGE_FIELDS: Final = (
     *(field.name for field in fields_for("rest", CONTEXT_FIELDS) if field.name not in ("profile", "lens")),
     *("start", "topics", "filter", "candidates"),
@@ -70,17 +76,17 @@ def _knowledge_request(body: ContextRequest) -> KnowledgeRequest:
 
 
 def _make_page(
-    body: ContextRequest, weft: Weft, tenants: tuple[str, ...], observe: StageCallback, session: str | None
+    body: ContextRequest, service: Served, tenants: tuple[str, ...], observe: StageCallback, session: str | None
 ) -> Context:
     """Return the page by the named profile, or by `knowledge` within the limits of the request."""
-    name = body.profile or KNOWLEDGE
+    weft, name = service.weft(), body.profile or KNOWLEDGE
     values = {field.name: getattr(body, field.name) for field in fields_for("rest", CONTEXT_FIELDS)}
     values |= {"tenants": tenants, "token_model": body.token_model, "parameters": _parameters(body)}
     # The depth of `knowledge` is set in the profile itself, by `_profile`.
     values["depth"] = None if name == KNOWLEDGE else _depth(body)
     # A null budget that was sent means no limit; one that was not leaves it to the profile.
     values["max_tokens"] = body.max_tokens if "max_tokens" in body.model_fields_set else UNSET
-    targets = _targets(body, weft, make_view(values))
+    targets = _targets(body, service, make_view(values))
     request = make_request(
         values,
         question=targets.question,
@@ -98,10 +104,14 @@ def _make_page(
     return replace(page, notes=(*targets.notes, *page.notes))
 
 
-def _targets(body: ContextRequest, weft: Weft, view: View) -> Targets:
+def _targets(body: ContextRequest, service: Served, view: View) -> Targets:
+    weft, start = service.weft(), tuple(body.start)
+    if start:
+        with weft.store.snapshot(view) as snapshot:
+            start = tuple(service.ids().resolve(name, snapshot) for name in start)
     if not body.topics:
-        return Targets(body.query, tuple(body.start))
-    others = [text for text in (body.query, *body.start) if text.strip()]
+        return Targets(body.query, start)
+    others = [text for text in (body.query, *start) if text.strip()]
     words, shares = [topic.query for topic in body.topics], [topic.share for topic in body.topics]
     return blend_topics(weft, [*words, *others], view, [*shares, *(1.0 for _ in others)])
 
@@ -233,16 +243,16 @@ def _compute_answer(
         request = _knowledge_request(body)
         lists = weft.knowledge(request, tenants=tenants, token_model=body.token_model, observe=clock)
         _count_tokens(service, caller, lists.stats.total_tokens or 0)
-        return _list_fields(lists, notes), True
+        return _list_fields(lists, service.ids(), notes), True
     session = None if body.session is None else caller.session(body.session)
-    page = _make_page(body, weft, tenants, clock, session)
+    page = _make_page(body, service, tenants, clock, session)
     _count_tokens(service, caller, page.tokens)
     with weft.reading(View(tenants, body.as_of, body.consistency or "")) as reading:
         lists = page_as_lists(page, reading.snapshot)
     # A page from a replica may be behind the versions in its key, and one that weighs age changes by itself.
     fresh = body.consistency in (None, STRONG)
     lasting = fresh and session is None and _is_timeless(weft.profile(page.profile))
-    return {**_list_fields(lists, notes), **_page_fields(page)}, lasting
+    return {**_list_fields(lists, service.ids(), notes), **_page_fields(page)}, lasting
 
 
 def _count_tokens(service: Served, caller: Caller, tokens: int) -> None:
@@ -250,11 +260,21 @@ def _count_tokens(service: Served, caller: Caller, tokens: int) -> None:
     service.quotas.spend(caller.key, tokens)
 
 
-def _list_fields(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
+def _as_fields(listed: EntryPoint | ContextNode | Entity) -> dict[str, Any]:
+    """Return the values of a node of the lists by name."""
+    # `dataclasses.asdict` copies the content too, which takes longer than the rest of the answer.
+    return {name: getattr(listed, name) for name in _FIELDS_OF[type(listed)]}
+
+
+def _list_fields(lists: KnowledgeContext, ids: PublicIds, notes: list[str]) -> dict[str, Any]:
+    show = ids.show
     return {
-        "entry_points": lists.entry_points,
-        "context": lists.context,
-        "entities": lists.entities,
+        "entry_points": [{**_as_fields(node), "id": show(node.id)} for node in lists.entry_points],
+        "context": [
+            {**_as_fields(node), "id": show(node.id), "path": [show(step) for step in node.path]}
+            for node in lists.context
+        ],
+        "entities": [{**_as_fields(entity), "id": show(entity.id)} for entity in lists.entities],
         "stats": lists.stats,
         # A tenant that holds nothing was named already.
         "notes": [*notes, *(note for note in lists.notes if not notes or note != NOTHING_HELD)],
@@ -273,7 +293,7 @@ def search(body: SearchRequest, service: Service, caller: CurrentCaller, turn: T
         )
     results = [
         {
-            **node_shape(candidate.node),
+            **node_shape(candidate.node, service.ids()),
             "score": relevance(candidate),
             "match_source": candidate.match_source,
         }
@@ -288,7 +308,7 @@ def graph(
 ) -> Response:
     """Return a node's neighbourhood, nearest and strongest first."""
     weft = service.weft()
-    node = node_of(weft, caller, node_id)
+    node, shown = node_of(service, caller, node_id), service.ids()
     tenants = (
         (*caller.readable(listing.tenant_id), node.tenant)
         if listing.tenant_id
@@ -305,8 +325,10 @@ def graph(
         # Edges that lead out of the neighbourhood would name nodes that the answer does not have.
         if {source, target} <= ids and (not listing.edge_type or edge.type in listing.edge_type)
     ]
-    nodes = [{**node_shape(candidate.node), "distance": candidate.distance} for candidate in walked.candidates]
-    shapes = [edge_shape(ListedEdge(source, target, edge, (), (0, 0, 0))) for source, target, edge in edges]
+    nodes = [
+        {**node_shape(candidate.node, shown), "distance": candidate.distance} for candidate in walked.candidates
+    ]
+    shapes = [edge_shape(ListedEdge(source, target, edge, (), (0, 0, 0)), shown) for source, target, edge in edges]
     return answer({"nodes": nodes, "edges": shapes, "notes": walked.notes})
 
 

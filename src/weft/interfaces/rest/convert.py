@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from starlette.responses import Response
 
 from weft.assemblers.knowledge.lists import node_content, split_content
+from weft.interfaces.rest.ids import PublicIds
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.requests import CandidateInput, NodeInput
 from weft.model import Alias, Node, Origin
@@ -86,10 +87,10 @@ def encoded(body: object) -> bytes:
     return orjson.dumps(body, default=asdict, option=orjson.OPT_NON_STR_KEYS)
 
 
-def node_shape(node: Node) -> dict[str, Any]:
+def node_shape(node: Node, ids: PublicIds) -> dict[str, Any]:
     """Return a node in its JSON form."""
     return {
-        "id": node.id,
+        "id": ids.show(node.id),
         "key": node.key,
         "tenant_id": node.tenant,
         "node_type": node.kind,
@@ -157,13 +158,13 @@ def _content_key(item: NodeInput | CandidateInput) -> str:
     return xxhash.xxh3_128_hexdigest(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS))[:_KEY_DIGITS]
 
 
-def edge_shape(listed: ListedEdge) -> dict[str, Any]:
+def edge_shape(listed: ListedEdge, ids: PublicIds) -> dict[str, Any]:
     """Return an edge in its JSON form."""
-    edge = listed.edge
+    edge, source, target = listed.edge, ids.show(listed.source_id), ids.show(listed.target_id)
     return {
-        "id": f"{listed.source_id}:{edge.type}:{listed.target_id}",
-        "source_id": listed.source_id,
-        "target_id": listed.target_id,
+        "id": f"{source}:{edge.type}:{target}",
+        "source_id": source,
+        "target_id": target,
         "edge_type": edge.type,
         "weight": edge.weight,
         "confidence": edge.confidence,

@@ -40,6 +40,7 @@ from weft.interfaces.rest.requests import (
     NodeListing,
 )
 from weft.interfaces.rest.responses import BatchOutput, EdgeOutput, EdgePage, NodeOutput, NodePage
+from weft.interfaces.rest.served_store import Served
 from weft.model import Edge, Filter, Node, View
 from weft.sources.values import to_text
 from weft.store.records import FIRST_CURSOR, ListedEdge
@@ -64,13 +65,14 @@ EdgeId = Annotated[
 # --- /api/nodes --------------------------------------------------------------------------------------------
 
 
-def node_of(weft: Weft, caller: Caller, number: int) -> Node:
+def node_of(service: Served, caller: Caller, shown: int) -> Node:
     """Return the node with an id; one that the caller may not see is as absent as one that is not there."""
+    weft, number = service.weft(), service.ids().read(shown)
     tenants = weft.store.tenants() if caller.tenants is None else tuple(sorted(caller.tenants))
     with weft.store.snapshot(View(tenants)) as snapshot:
         row = snapshot.nodes([number]).get(number)
     if row is None:
-        raise Problem(404, f"There is no node {number} that this caller may read.")
+        raise Problem(404, f"There is no node {shown} that this caller may read.")
     return row.node
 
 
@@ -112,9 +114,10 @@ def create_node(
     with weft.store.writing():
         if weft.store.hashes(node.tenant, [node.key]):
             (known,) = _read_stored(weft, node.tenant, [node.key])
-            raise Problem(409, f"Key {node.key!r} is taken by node {known.id}. Change that one with PATCH.", "key")
+            taken_by = service.ids().show(known.id)
+            raise Problem(409, f"Key {node.key!r} is taken by node {taken_by}. Change that one with PATCH.", "key")
         written = weft.put(_with_times(weft, [node]))
-    stored = node_shape(_read_stored(weft, node.tenant, [node.key])[0])
+    stored = node_shape(_read_stored(weft, node.tenant, [node.key])[0], service.ids())
     return tagged(stored, conditions, 201, written.note)
 
 
@@ -127,10 +130,10 @@ def upsert_nodes(body: NodeBatch, service: Service, caller: CurrentCaller) -> Re
     with weft.store.writing():
         # Of a key that is sent twice the last node counts, as if they had been sent one after the other.
         report = weft.put(_with_times(weft, nodes))
-    ids: dict[tuple[str, str], int] = {}
+    shown, ids = service.ids(), dict[tuple[str, str], int]()
     for tenant in dict.fromkeys(node.tenant for node in nodes):
         keys = list(dict.fromkeys(node.key for node in nodes if node.tenant == tenant))
-        ids |= {(tenant, node.key): node.id for node in _read_stored(weft, tenant, keys)}
+        ids |= {(tenant, node.key): shown.show(node.id) for node in _read_stored(weft, tenant, keys)}
     ids_in_order = [ids[node.tenant, node.key] for node in nodes]
     counted = {"ids": ids_in_order, "written": report.written, "unchanged": report.unchanged}
     return answer(counted, 200, report.note)
@@ -141,18 +144,20 @@ def list_nodes(
     listing: Annotated[NodeListing, QueryParameters()], service: Service, caller: CurrentCaller
 ) -> Response:
     """Return the next nodes by id."""
-    (after,) = cursor_numbers(listing.cursor, 1)
+    (after,), ids = cursor_numbers(listing.cursor, 1), service.ids()
     wanted = Filter(kinds=tuple(listing.node_type), tags=tuple(listing.tag))
     nodes = service.weft().nodes(
-        tenants=caller.readable(listing.tenant_id), filter=wanted, after=after, limit=listing.limit + 1
+        tenants=caller.readable(listing.tenant_id), filter=wanted, after=ids.read(after), limit=listing.limit + 1
     )
-    return page_of("nodes", nodes, listing.limit, node_shape, lambda node: str(node.id))
+    return page_of(
+        "nodes", nodes, listing.limit, lambda node: node_shape(node, ids), lambda node: str(ids.show(node.id))
+    )
 
 
 @node_router.get("/api/nodes/{node_id}", response_model=NodeOutput)
 def read_node(node_id: NodeId, service: Service, caller: CurrentCaller, conditions: CurrentConditions) -> Response:
     """Return one node, whole, with its ETag."""
-    return tagged(node_shape(node_of(service.weft(), caller, node_id)), conditions)
+    return tagged(node_shape(node_of(service, caller, node_id), service.ids()), conditions)
 
 
 @node_router.patch("/api/nodes/{node_id}", response_model=NodeOutput)
@@ -162,12 +167,12 @@ def change_node(
     """Change what is named of a node; its links are drawn anew."""
     weft = service.weft()
     with weft.store.writing():
-        known = node_of(weft, caller, node_id)
+        known = node_of(service, caller, node_id)
         caller.check_write(known.tenant)
-        conditions.check(node_shape(known))
+        conditions.check(node_shape(known, service.ids()))
         # A node is written by its key; the store keeps the id that it gave to it.
         written = weft.put(_with_times(weft, [replace(known, id=0, **_changes(body))]))
-    return tagged(node_shape(node_of(weft, caller, node_id)), conditions, 200, written.note)
+    return tagged(node_shape(node_of(service, caller, node_id), service.ids()), conditions, 200, written.note)
 
 
 def _changes(body: NodeChange) -> dict[str, Any]:
@@ -195,9 +200,9 @@ def delete_node(
     """Remove a node; its id is never used again."""
     weft = service.weft()
     with weft.store.writing():
-        known = node_of(weft, caller, node_id)
+        known = node_of(service, caller, node_id)
         caller.check_write(known.tenant)
-        conditions.check(node_shape(known))
+        conditions.check(node_shape(known, service.ids()))
         written = weft.delete(known.key, tenant=known.tenant)
     return Response(status_code=204, headers=note_header(written.note))
 
@@ -205,9 +210,11 @@ def delete_node(
 # --- /api/edges --------------------------------------------------------------------------------------------
 
 
-def _make_edge(weft: Weft, caller: Caller, edge_input: EdgeInput) -> Edge:
+def _make_edge(service: Served, caller: Caller, edge_input: EdgeInput) -> Edge:
     """Return the edge that a request describes; refuse one that the caller may not draw or that leads nowhere."""
-    source, target = node_of(weft, caller, edge_input.source_id), node_of(weft, caller, edge_input.target_id)
+    source = node_of(service, caller, edge_input.source_id)
+    target = node_of(service, caller, edge_input.target_id)
+    weft = service.weft()
     caller.check_write(source.tenant)
     crosses_tenants = target.tenant != source.tenant
     if crosses_tenants and target.tenant not in (SHARED_TENANT, *weft.store.shared(source.tenant)):
@@ -229,9 +236,10 @@ def _make_edge(weft: Weft, caller: Caller, edge_input: EdgeInput) -> Edge:
     )
 
 
-def _find_edge(weft: Weft, caller: Caller, edge_id: str) -> ListedEdge:
+def _find_edge(service: Served, caller: Caller, edge_id: str) -> ListedEdge:
+    weft, ids = service.weft(), service.ids()
     source, edge_type, target = edge_id.split(":")
-    ends = (int(source), int(target))
+    ends = (ids.read(int(source)), ids.read(int(target)))
     view = View(weft.store.tenants() if caller.tenants is None else tuple(sorted(caller.tenants)))
     found = weft.store.edges_after(view, FIRST_CURSOR, _MAX_EDGES_OF_A_PAIR, ends)
     # One pair of nodes may be linked by several types of edges; the store filters by the ends only.
@@ -263,12 +271,16 @@ def create_edge(body: EdgeInput, service: Service, caller: CurrentCaller) -> Res
     """Draw a new edge; one that direct writes drew before is a conflict."""
     weft = service.weft()
     with weft.store.writing():
-        edge = _make_edge(weft, caller, body)
+        edge = _make_edge(service, caller, body)
         drawn = weft.store.edges_by_maker(edge.tenant, edge.source, MAKER)
         if any(_far_end(other) == _far_end(edge) for other in drawn):
             raise Problem(409, "This edge is there already. Change it with PATCH.")
         written = weft.put(edges=[edge])
-    return answer(edge_shape(_find_edge(weft, caller, _edge_id(body))), 201, written.note)
+    return answer(_shape_edge(service, caller, _edge_id(body)), 201, written.note)
+
+
+def _shape_edge(service: Served, caller: Caller, edge_id: str) -> dict[str, Any]:
+    return edge_shape(_find_edge(service, caller, edge_id), service.ids())
 
 
 def _edge_id(edge_input: EdgeInput) -> str:
@@ -280,10 +292,8 @@ def upsert_edges(body: EdgeBatch, service: Service, caller: CurrentCaller) -> Re
     """Draw edges or change those that are there, all or none."""
     weft = service.weft()
     with weft.store.writing():
-        written = weft.put(edges=[_make_edge(weft, caller, edge_input) for edge_input in body.edges])
-    shapes = [
-        edge_shape(_find_edge(weft, caller, edge_id)) for edge_id in dict.fromkeys(map(_edge_id, body.edges))
-    ]
+        written = weft.put(edges=[_make_edge(service, caller, edge_input) for edge_input in body.edges])
+    shapes = [_shape_edge(service, caller, edge_id) for edge_id in dict.fromkeys(map(_edge_id, body.edges))]
     return answer({"edges": shapes, "next_cursor": None}, 200, written.note)
 
 
@@ -292,18 +302,25 @@ def list_edges(
     listing: Annotated[EdgeListing, QueryParameters()], service: Service, caller: CurrentCaller
 ) -> Response:
     """Return the next edges by source, type and target."""
-    source, kind, target = cursor_numbers(listing.cursor, 3)
+    (source, kind, target), ids = cursor_numbers(listing.cursor, 3), service.ids()
     view = View(caller.readable(listing.tenant_id))
-    found = service.weft().store.edges_after(
-        view, (source, kind, target), listing.limit + 1, (listing.source_id, listing.target_id)
+    ends = tuple(None if end is None else ids.read(end) for end in (listing.source_id, listing.target_id))
+    after = (ids.read(source), ids.read(kind), ids.read(target))
+    found = service.weft().store.edges_after(view, after, listing.limit + 1, (ends[0], ends[1]))
+    return page_of(
+        "edges",
+        found,
+        listing.limit,
+        lambda edge: edge_shape(edge, ids),
+        # The number of a type is counted over all tenants too.
+        lambda edge: "-".join(str(ids.show(number)) for number in edge.cursor),
     )
-    return page_of("edges", found, listing.limit, edge_shape, lambda edge: "-".join(map(str, edge.cursor)))
 
 
 @edge_router.get("/api/edges/{edge_id}", response_model=EdgeOutput)
 def read_edge(edge_id: EdgeId, service: Service, caller: CurrentCaller, conditions: CurrentConditions) -> Response:
     """Return one edge, with its ETag."""
-    return tagged(edge_shape(_find_edge(service.weft(), caller, edge_id)), conditions)
+    return tagged(_shape_edge(service, caller, edge_id), conditions)
 
 
 @edge_router.patch("/api/edges/{edge_id}", response_model=EdgeOutput)
@@ -313,15 +330,15 @@ def change_edge(
     """Change the weight, confidence or evidence of an edge that was drawn here."""
     weft = service.weft()
     with weft.store.writing():
-        listed = _find_edge(weft, caller, edge_id)
+        listed = _find_edge(service, caller, edge_id)
         caller.check_write(listed.edge.tenant)
-        conditions.check(edge_shape(listed))
+        conditions.check(edge_shape(listed, service.ids()))
         own, others = _split_drawn(weft, listed)
         sent = body.model_dump(exclude_unset=True)
         changes = {name: value for name, value in sent.items() if value is not None}
         # A maker's edges of a node are written as a whole, so the others are sent along unchanged.
         written = weft.replace_edges(own.source, [replace(own, **changes), *others], tenant=own.tenant)
-    return tagged(edge_shape(_find_edge(weft, caller, edge_id)), conditions, 200, written.note)
+    return tagged(_shape_edge(service, caller, edge_id), conditions, 200, written.note)
 
 
 @edge_router.delete("/api/edges/{edge_id}", status_code=204)
@@ -331,9 +348,9 @@ def delete_edge(
     """Remove an edge that was drawn here."""
     weft = service.weft()
     with weft.store.writing():
-        listed = _find_edge(weft, caller, edge_id)
+        listed = _find_edge(service, caller, edge_id)
         caller.check_write(listed.edge.tenant)
-        conditions.check(edge_shape(listed))
+        conditions.check(edge_shape(listed, service.ids()))
         own, others = _split_drawn(weft, listed)
         written = weft.replace_edges(own.source, others, tenant=own.tenant)
     return Response(status_code=204, headers=note_header(written.note))

@@ -16,10 +16,12 @@ from weft.interfaces.audit import AuditLog
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.rest.addresses import Exposure
 from weft.interfaces.rest.idempotency import KeptAnswers
+from weft.interfaces.rest.ids import PublicIds
 from weft.interfaces.rest.logs import make_log
 from weft.interfaces.rest.metrics import Metrics
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.quotas import Quotas
+from weft.model import View
 from weft.runtime import deadline
 from weft.store.sqlite.store import FILE_NAME
 
@@ -105,6 +107,7 @@ class Served:
         self._guard = threading.Lock()
         self._weft: Weft | None = None
         self._opened: tuple[int, int] | None = None
+        self._ids: tuple[Weft, PublicIds] | None = None
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -146,6 +149,14 @@ class Served:
                 self._weft = self._opener()
                 self._opened = file_id
             return self._weft
+
+    def ids(self) -> PublicIds:
+        """Return the ids of the open store as callers see them."""
+        weft, known = self.weft(), self._ids
+        if known is None or known[0] is not weft:
+            with weft.store.snapshot(View(())) as snapshot:
+                known = self._ids = (weft, PublicIds(snapshot.identity))
+        return known[1]
 
     def close(self) -> None:
         """Close the store."""
