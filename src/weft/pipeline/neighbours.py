@@ -2,7 +2,8 @@
 
 Turns of a chat, scenes of a chapter and parts of a text are nodes of their own, whose keys count up. The answer to
 a turn often shares no word with the question, but stands right after a turn that does. Each piece therefore passes
-shares of its relevance on to those beside it, and those that no search found become candidates.
+shares of its relevance on to those beside it, and those that no search found become candidates. A link that names
+a heading, as `[[Runbook#Rolling back]]`, speaks for the part of the other note that stands under it.
 """
 
 import re
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
+from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +23,7 @@ from weft.pipeline.retrieve import add_relevance
 from weft.pipeline.standing import SUMMARY
 from weft.ports import NodeRow, PassageRow, Snapshot
 from weft.render.node_values import turn_heading
+from weft.text import name_words, without_anchor
 
 SIGNAL: Final = "neighbours"
 """The part of a score that says how relevant the pieces beside a candidate are."""
@@ -30,12 +33,19 @@ its question more often than the reverse. On dialogues these shares brought the 
 _FOCUS: Final = 4
 """The power of a relevance that is passed on: only what surely speaks to the question speaks for what stands
 beside it. With 1, every piece of a long chat gets about the same from the others."""
+_LINKED_SHARE: Final = 0.4
+"""The value of what stands under a linked heading, as that of a part which a shape of the question asks for."""
 _MAX_SPREADING: Final = 20
 """Candidates, best first, whose neighbours are looked up where no search found them."""
 _MAX_WIDENED: Final = 30
 """Candidates, best first, of which the passages beside those found are read too; more only cost time."""
 _NUMBERED: Final = re.compile(r"(?s)(.*[#@:./_-])(\d{1,9})\Z")
 """A key that ends in a number of its own."""
+_LINKED_HEADING: Final = re.compile(
+    r"\[\[(?P<note>[^\[\]|#\n]+)#(?P<heading>[^\[\]|\n]+)|\]\((?P<path>[^()\s#:]+)#(?P<anchor>[^()\s]+)\)"
+)
+"""A wikilink or a Markdown link to a heading of another note."""
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _DIGITS: Final = re.compile(r"\d+")
 _WITH_TEXT: Final = (Detail.WHOLE, Detail.EXCERPT)
 _EDGE_TYPE: Final = "beside"
@@ -64,6 +74,7 @@ def add_neighbours(
     candidates: Sequence[Candidate], plan: Plan, query: Query, scale: Scale, snapshot: Snapshot
 ) -> tuple[Candidate, ...]:
     """Return the candidates with what their neighbours pass on to them, and the neighbours that were not found."""
+    candidates = _follow_headings(candidates)
     placed = {place: candidate for candidate in candidates if (place := _place_of(candidate.node)) is not None}
     if not placed:
         return tuple(candidates)
@@ -73,6 +84,42 @@ def add_neighbours(
     placed |= {place: candidate for candidate in measured if (place := _place_of(candidate.node)) is not None}
     received = _pass_on(placed)
     return tuple([_with_received(candidate, received) for candidate in everything])
+
+
+def _follow_headings(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the candidates; of one that a better one links to by a heading, what stands under it is wanted."""
+    linking = [each for each in candidates if "#" in each.node.text and _LINKED_HEADING.search(each.node.text)]
+    if not linking:
+        return candidates
+    index_of = {_name_of(each.node.origin.file or each.node.title): at for at, each in enumerate(candidates)}
+    followed = list(candidates)
+    for candidate in sorted(linking, key=lambda each: (-_relevance(each), *each.node.ref))[:_MAX_SPREADING]:
+        for link in _LINKED_HEADING.finditer(candidate.node.text):
+            at = index_of.get(_name_of(link["note"] or link["path"]))
+            # A note that matches better itself knows better which of its parts is wanted.
+            if at is None or _relevance(candidates[at]) >= _relevance(candidate):
+                continue
+            span = _find_section(followed[at].node.text, (link["heading"] or link["anchor"]).rpartition("#")[2])
+            if span is not None and span not in followed[at].spans:
+                parts, value = followed[at].parts, round(_LINKED_SHARE * _relevance(candidate) ** _FOCUS, 6)
+                parts = {**parts, "shape": max(value, parts.get("shape", 0.0))}
+                followed[at] = replace(followed[at], spans=(span, *followed[at].spans), parts=parts)
+    return followed
+
+
+def _name_of(path: str) -> str:
+    """Return the name by which links call a note: the last part of its path, without its ending."""
+    return unquote(path).rpartition("/")[2].removesuffix(".md").strip().casefold()
+
+
+def _find_section(text: str, heading: str) -> tuple[int, int] | None:
+    """Return the span from a heading to the next one; None where the text has no such heading."""
+    wanted = name_words(unquote(heading))
+    headings = list(_HEADING.finditer(text))
+    for at, match in enumerate(headings):
+        if name_words(without_anchor(match[1])) == wanted:
+            return match.start(), headings[at + 1].start() if at + 1 < len(headings) else len(text)
+    return None
 
 
 def gather_pieces(items: Sequence[Item]) -> list[Item]:

@@ -33,7 +33,7 @@ from weft.scoring.snippets import (
     unpack_snippets,
     weigh_prose,
 )
-from weft.text import find_signature, is_blank, is_code
+from weft.text import find_end_without_opening, find_signature, is_blank, is_code
 
 if TYPE_CHECKING:
     from weft.pipeline.query import Floats
@@ -427,10 +427,11 @@ class SnippetFiller(Struct):
                 own.append((self.snippets.start[index], self.snippets.end[index]))
             last = index
         for owner, own in spans.items():
+            text = self.slot.candidates[owner].node.text
             if not self._is_code(owner):
+                own[:] = [(start, find_end_without_opening(text, start, end)) for start, end in own]
                 continue
             # A sentence of a comment may begin in the middle of a line, which code never does.
-            text = self.slot.candidates[owner].node.text
             own[:] = [(text.rfind("\n", max(at - _MAX_LINE, 0), at) + 1 or at, end) for at, end in own]
             signature = self._signature_before(owner, own[0][0])
             if signature is not None:

@@ -4,6 +4,7 @@ alike."""
 from weft.text.passages import split_passages, split_snippets
 from weft.text.sentences import (
     find_body_start,
+    find_end_without_opening,
     find_fences,
     find_name_spans,
     find_proper_names,
@@ -19,6 +20,7 @@ from weft.text.terms import analyze, fold, is_code, looks_like_code, name_words,
 __all__ = [
     "analyze",
     "find_body_start",
+    "find_end_without_opening",
     "find_fences",
     "find_name_spans",
     "find_proper_names",

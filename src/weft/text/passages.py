@@ -13,17 +13,13 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Passage
-from weft.text.sentences import Block, Span, split_blocks, without_anchor
+from weft.text.sentences import OPENING_LINE, Block, Span, split_blocks, without_anchor
 from weft.text.terms import UNSPACED, compile_once
 
 _WORD = rf"[{UNSPACED}]|[^\s{UNSPACED}]+"
 _CHARACTERS_PER_WORD = 8
 """The size in words of a text without spaces (base64, minified code), which has hardly a word, comes from its
 length. Above the usual five or six letters and a blank, so that prose is counted by its words."""
-_OPENING = re.compile(
-    r"\s{0,3}(?:#{1,6}\s|(?:```+|~~~+)\s*[\w{]|(?:/{3}|:{3}|!{3}|\?{3}\+?)\s*\w|\.\.\s+[\w-]+::)[^\n]*"
-)
-"""A line that opens something and says nothing by itself: a heading, a fence, a box, a directive."""
 _CLOSING = re.compile(r"\s*(?:```+|~~~+|/{3}|:{3})\s*")
 """A line that closes a fence or a box, and never stands at the beginning of a snippet."""
 _HEADING_TEXT = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
@@ -247,7 +243,7 @@ def _without_lead_in(text: str, units: Sequence[_Unit]) -> int:
 def _leads_on(text: str, start: int, end: int) -> bool:
     """Whether a unit ends in a colon ("as follows:"), or opens a section, a fence or a box."""
     ends_in_colon = text[end - 1] == ":" and not _CLOSING.fullmatch(text, start, end)
-    return ends_in_colon or _OPENING.fullmatch(text, start, end) is not None
+    return ends_in_colon or OPENING_LINE.fullmatch(text, start, end) is not None
 
 
 def _ends_before(block: Block, size: int, words: int) -> bool:

@@ -21,6 +21,10 @@ _FENCED = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+OPENING_LINE: Final = re.compile(
+    r"\s{0,3}(?:#{1,6}\s|(?:```+|~~~+)\s*[\w{]|(?:/{3}|:{3}|!{3}|\?{3}\+?)\s*\w|\.\.\s+[\w-]+::)[^\n]*"
+)
+"""A line that opens something and says nothing by itself: a heading, a fence, a box, a directive."""
 _ANCHOR = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}\n]*\}\Z")
 # Lines that run on into no other: of a list, a table, a quotation or code.
 _LONE_LINE = re.compile(
@@ -77,6 +81,15 @@ def is_inside_sentence(text: str, offset: int) -> bool:
     left, right = before.rstrip(), after.lstrip()
     blank = before[len(left) :] + after[: len(after) - len(right)]
     return bool(left and right) and blank.count("\n") < 2 and not _ENDED_TEXT.search(left)
+
+
+def find_end_without_opening(text: str, start: int, end: int) -> int:
+    """Return where a span ends without lines that open what it no longer holds; its first line always stays."""
+    while (line := text.rfind("\n", start, len(text[:end].rstrip()))) > start:
+        if not OPENING_LINE.fullmatch(text[line + 1 : end].rstrip()):
+            break
+        end = line
+    return end
 
 
 def without_anchor(heading: str) -> str:

@@ -147,3 +147,31 @@ def test_turns_that_follow_each_other_in_a_circle_are_each_printed_once(open_wef
     assert context.text.count(ANSWER) == 1
     assert context.text == weft.context(QUESTION, max_tokens=2_000).text
     assert context.tokens <= 2_000
+
+
+@pytest.mark.parametrize("link", ["[[Runbook#Rolling back]]", "[the runbook](Runbook.md#rolling-back)"])
+def test_a_link_to_a_heading_brings_what_stands_under_it(link: str, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    filler = "The lead writes down after each deployment who was called, at which hour, and what was said. " * 14
+    parts = ["Calling out", "Night shifts", "Rolling back", "Handing over"]
+    wanted = (
+        "Take yesterday's image from the shelf, tag it as current, and let one machine after the other restart."
+    )
+    sections = [f"## {part}\n\n{wanted if part == 'Rolling back' else filler}\n" for part in parts]
+    (vault / "Runbook.md").write_text("# Runbook\n\n" + "\n".join(sections))
+    (vault / "Index.md").write_text(f"# Index\n\nHow a broken deployment is undone again: {link}.\n")
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(vault)
+        page = weft.context("how do we undo a broken deployment?", max_tokens=120).text
+    assert wanted in page
+
+
+def test_a_link_to_a_heading_that_is_gone_changes_nothing(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Runbook.md").write_text("# Runbook\n\n## Calling out\n\nThe shift lead is called first.\n")
+    (vault / "Index.md").write_text("# Index\n\nHow a broken deployment is undone: [[Runbook#Rolling back]].\n")
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(vault)
+        assert "The shift lead is called first." in weft.context("undo a broken deployment", max_tokens=200).text

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from weft import text as package
 from weft.model import Passage
-from weft.text import analyze, fold, name_words, normalise_name, split_passages, split_sentences
+from weft.text import (
+    analyze,
+    find_end_without_opening,
+    fold,
+    name_words,
+    normalise_name,
+    split_passages,
+    split_sentences,
+)
 from weft.text.passages import _size
 from weft.text.terms import MAX_TERM_CHARACTERS
 
@@ -258,3 +266,18 @@ def test_importing_the_package_loads_no_stemmer() -> None:
     script = "import sys, weft.text; sys.exit(bool({'Stemmer', 'xxhash', 'numpy', 'regex'} & set(sys.modules)))"
     source = str(Path(package.__file__).parents[2])
     assert subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": source}, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("A sentence.\n\n## Paging\n", "A sentence."),
+        ("A sentence.\n\n## Paging\n\n/// note | Warning\n", "A sentence."),
+        ("A sentence:\n\n```python\n", "A sentence:"),
+        ("```python\nrun()\n```\n", "```python\nrun()\n```"),
+        ("## Paging\n", "## Paging"),
+        ("", ""),
+    ],
+)
+def test_lines_that_open_what_is_cut_off_do_not_end_a_span(text: str, left: str) -> None:
+    assert text[: find_end_without_opening(text, 0, len(text))].rstrip() == left
