@@ -96,6 +96,10 @@ _BESIDE_LISTS: Final = frozenset({Shape.HISTORY, Shape.RELEASES, Shape.DEFINITIO
 """Shapes that come along with those: what changed is about history, and `Shelf.fetch` is spelt as a file."""
 _MAX_LIST_WORDS: Final = 14
 """A longer question asks for more than a list: why, how, or what to do about it."""
+_REQUEST: Final = re.compile(
+    r"(?i)(?<=[.?!])\s+(?:please\s+)?(?:list|name|give|show|tell|print|include|say)\b[^.?!]*"
+)
+"""A sentence behind a question that says how to answer it, as in "List them with file and line"."""
 COMMIT: Final = "commit"
 MARK: Final = "mark"
 """The field of what a profile's form may print beside an item."""
@@ -310,7 +314,7 @@ def lists_all(question: str, shapes: Shapes, wanted: Mapping[int, Sequence[Wante
     "Who calls X" is answered by its callers; what else shares words with the question only costs its reader time.
     """
     asked = shapes.asked - _BESIDE_LISTS
-    if not asked or not asked <= _LISTS or len(question.split()) > _MAX_LIST_WORDS:
+    if not asked or not asked <= _LISTS or len(_REQUEST.sub(" ", question).split()) > _MAX_LIST_WORDS:
         return False
     found = {each.shape for every in wanted.values() for each in every}
     return not asked.isdisjoint(found)

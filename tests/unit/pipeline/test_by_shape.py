@@ -165,6 +165,11 @@ def test_a_question_for_a_list_gets_the_list_and_what_it_is_about_alone(ferry: W
     assert left_out == {"not among what the question asks a list of"}
 
 
+def test_a_sentence_that_says_how_to_answer_does_not_make_a_question_longer(ferry: Weft) -> None:
+    asked = "who calls weigh_cargo? Please list all of the callers with the file and the line of each call."
+    assert printed(ferry.context(asked)) == printed(ferry.context("who calls weigh_cargo?"))
+
+
 def test_a_longer_question_gets_more_than_the_list(ferry: Weft) -> None:
     asked = "who calls weigh_cargo, and what would happen if somebody weighed ropes and planks before the parcels?"
     assert "not among" not in " ".join(entry.reason for entry in ferry.context(asked).ledger)
