@@ -16,6 +16,7 @@ from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turn
 from weft.pipeline.by_history import find_commits, find_history, find_recent
 from weft.pipeline.by_symbol import (
     find_definitions,
+    find_exports,
     find_places,
     find_uses,
     first_line_of,
@@ -38,7 +39,7 @@ from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
-from weft.pipeline.shapes import CODE_KINDS, COMMIT, TEST_TAG, Shapes, Wanted
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
 from weft.text import analyze, looks_like_code
@@ -49,6 +50,9 @@ _MAX_CALLERS_OF_DEFINITION: Final = 3
 _MAX_SHOWN_CALLS: Final = 12
 """Callers that are shown with the lines around the call; of more, each is shown by one line, so that all fit."""
 _MAX_TESTS: Final = 12
+_SPELLED_VALUE: Final = 0.35
+"""How much a definition is wanted whose name is made by words of the question that may only stand together."""
+_MAX_SPELLED: Final = 4
 _TURN_VALUES: Final = {Shape.ORDER: 0.45, Shape.COUNT: 0.45, Shape.SUMMARY: 0.3}
 """How much every turn is wanted where the course of conversations is asked for; the topic orders them. Where all
 mentions count, the beginning of the last one comes before the code in the first; a summary has two sides."""
@@ -85,7 +89,8 @@ def find_by_shape(
     subject = Subject(shapes, plan, query, reading, found)
     wanted: dict[int, list[Wanted]] = {}
     for shape, find in _FINDERS.items():
-        if shape not in shapes.asked and not (shape is Shape.DEFINITION and (shapes.names or shapes.type)):
+        named = shapes.names or shapes.type or shapes.spelled
+        if shape not in shapes.asked and not (shape is Shape.DEFINITION and named):
             continue
         for each in find(subject):
             if passes_filter(each.row.node, plan.request.filter):
@@ -123,6 +128,7 @@ def _find_named(subject: Subject) -> Iterator[Wanted]:
     asked = Shape.DEFINITION in subject.shapes.asked
     if subject.shapes.type:
         yield from _find_type(subject)
+    yield from _find_spelled(subject)
     for position, name in enumerate(subject.shapes.names):
         definitions = find_definitions(name, subject.reading)
         # A name that several definitions share, or that comes later in a long question, says less.
@@ -134,6 +140,9 @@ def _find_named(subject: Subject) -> Iterator[Wanted]:
             members = _choose_members(row.node, subject) if asked and not rank else ()
             part = telling_part(row.node) if asked else None
             yield Wanted(row, Shape.DEFINITION, value, part, alone=False, members=members)
+        if not definitions:
+            for row, part in find_exports(name, subject.reading):
+                yield Wanted(row, Shape.DEFINITION, top, part, alone=False)
         if asked:
             yield from _uses_of_named(name, definitions, subject)
 
@@ -152,6 +161,16 @@ def _find_type(subject: Subject) -> Iterator[Wanted]:
             alone=False,
             members=members,
         )
+
+
+def _find_spelled(subject: Subject) -> Iterator[Wanted]:
+    """Yield the definitions whose names neighbouring words of the question make, outside of tests and examples."""
+    snapshot, spelled = subject.reading.snapshot, subject.shapes.spelled
+    found = snapshot.find(spelled) if spelled else {}
+    stored = snapshot.nodes(list(dict.fromkeys(number for numbers in found.values() for number in numbers)))
+    named = [row for row in stored.values() if row.node.kind in DEFINITION_KINDS and not is_sample(row.node)]
+    for row in named[:_MAX_SPELLED]:
+        yield Wanted(row, Shape.DEFINITION, _SPELLED_VALUE, alone=False)
 
 
 def _choose_members(node: Node, subject: Subject) -> tuple[Node, ...]:
