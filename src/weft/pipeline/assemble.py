@@ -306,7 +306,7 @@ def _find_wanted(
     shapes: Shapes, plan: Plan, query: Query, reading: Reading, searched: Sequence[Candidate]
 ) -> Mapping[int, Sequence[Wanted]]:
     """Return the nodes that the shape of the question wants; none for a question of no special shape."""
-    if not is_shaped(shapes, reading.snapshot):
+    if not is_shaped(shapes, searched, reading.snapshot):
         return {}
     if deadline.leave_out("the shape of the question was not looked at"):
         return {}

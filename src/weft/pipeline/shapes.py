@@ -200,13 +200,13 @@ def spell_names(question: str) -> dict[str, None]:
     return spelled
 
 
-def is_shaped(shapes: Shapes, snapshot: Snapshot) -> bool:
+def is_shaped(shapes: Shapes, searched: Sequence[Candidate], snapshot: Snapshot) -> bool:
     """Return whether something is to be looked for by the shape of a question, or by a name in it."""
     if shapes.asked or shapes.names:
         return True
-    # Only code has names that are made of several words.
-    may_name = (shapes.type or shapes.spelled) and "class" in snapshot.kinds()
-    return bool(may_name and (shapes.type or snapshot.find(shapes.spelled)))
+    # Only code has names that are made of several words; where a search finds none, nothing more is asked.
+    is_code = any(candidate.node.kind in CODE_KINDS for candidate in searched)
+    return is_code and bool(shapes.type or (shapes.spelled and snapshot.find(shapes.spelled)))
 
 
 def _read_chapters(prose: str) -> tuple[int, ...]:
