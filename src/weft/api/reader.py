@@ -158,7 +158,8 @@ class Reader:
             # Searching and reading see one snapshot, whatever is written meanwhile.
             with self._store_as_of(view) as (store, index, seen), store.snapshot(seen) as snapshot:
                 embedder, notes = self._usable_embedder(snapshot)
-                yield Reading(mark_snapshot(snapshot, fresh.marks), index, embedder, (*notes, *fresh.notes))
+                marked, notes = mark_snapshot(snapshot, fresh.marks), (*notes, *fresh.notes)
+                yield Reading(marked, index, embedder, notes, self.upkeep.list_commits)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             # Values that make no sense may come from a damaged file, which then says so when it is asked.
             # Our own errors say what is wrong, and looking through the file costs seconds.

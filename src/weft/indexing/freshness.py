@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from weft.errors import SourceError
 from weft.indexing.working_tree import (
     Head,
     TreeChanges,
@@ -153,6 +154,20 @@ class Upkeep:
         """Return the folders of the sources that are known on this machine, by (tenant, source)."""
         records = load_records(self._folder, tenants)
         return {(record.tenant, record.source): record.path(self._folder) for record in records}
+
+    def list_commits(self, node: Node) -> Sequence[str]:
+        """Return the commits that changed the lines of a node, or its file, newest first, if git has them here."""
+        origin = node.origin
+        root = self.roots([node.tenant]).get((node.tenant, origin.source))
+        if root is None or origin.file is None or not (root / ".git").exists():
+            return ()
+        from weft.sources.git.log import list_commits_of
+
+        try:
+            return list_commits_of(root, origin.file, origin.first_line, origin.last_line)
+        # Without git, the links that were drawn when the history was read tell the same less exactly.
+        except SourceError:
+            return ()
 
     def _refresh(self, record: TreeRecord, found: TreeChanges, root: Path, head: Head, now: int) -> TreeChanges:
         """Read changed files again as long as the budget lasts, and return what is left."""

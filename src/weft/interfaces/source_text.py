@@ -1,16 +1,16 @@
 """Print code and history briefly: numbered lines, outlines of files and classes, commits, and links."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from weft.errors import InvalidInput
 from weft.interfaces.describe import format_origin, one_line, printable, whole_text
 from weft.model import Edge, Node, NodeRef, View
+from weft.pipeline.by_history import commits_of
 from weft.pipeline.by_symbol import find_definitions
 from weft.pipeline.lookup import Place, definition_at, find_file_nodes, look_up, read_place
-from weft.pipeline.outline import ALL_EDGES, file_members, find_members, telling_part
+from weft.pipeline.outline import ALL_EDGES, file_members, telling_part
 from weft.pipeline.query import Reading
 
 if TYPE_CHECKING:
@@ -258,42 +258,13 @@ def log_lines(weft: "Weft", name: str, view: View, limit: int) -> list[str]:
         nodes = look_up(name, reading)
         if not nodes:
             return []
-        # A change of a method is one of its class.
-        classes = [node for node in nodes if node.kind in _OUTLINED_KINDS]
-        inner = [each for node in classes for each in find_members(node, reading)]
-        snapshot, targets = reading.snapshot, {node.id for node in (*nodes, *inner)}
-        touching = _touching(targets, reading)
-        commits = _order_commits(weft, nodes[0], [row.node for row in snapshot.nodes(sorted(touching)).values()])
+        commits = [row.node for row, _ in commits_of(nodes, reading)]
         shown = commits[:limit]
         touched = _touched_names(shown, {node.origin.file for node in nodes}, reading)
     what = one_line(nodes[0].title or nodes[0].key)
     count = f"{len(shown)} of {len(commits):,}" if len(shown) < len(commits) else f"{len(commits):,}"
     lines = [f"{what}: {count} commits, newest first"]
     return [*lines, *(_commit_line(node) + touched.get(node.id, "") for node in shown)]
-
-
-def _order_commits(weft: "Weft", node: Node, commits: Sequence[Node]) -> list[Node]:
-    """Return the commits as `git log` lists them for the file, without those of side branches; else by date."""
-    by_date = sorted(commits, key=lambda commit: (-_seconds(commit.created), commit.key))
-    root = weft.reader.upkeep.roots([node.tenant]).get((node.tenant, node.origin.source))
-    if root is None or node.origin.file is None or not (root / ".git").exists():
-        return by_date
-    from weft.sources.git.log import list_commits_of
-
-    # Merged branches repeat commits, as backports do; git knows which of them made the file what it is.
-    order = {hash: rank for rank, hash in enumerate(list_commits_of(root, node.origin.file))}
-    listed = [commit for commit in by_date if commit.origin.commit in order]
-    if not listed:
-        return by_date
-    # Git's list ends where the file got its name; the store has followed it further.
-    first = _seconds(listed[-1].created)
-    before = [commit for commit in by_date if _seconds(commit.created) < first]
-    return [*sorted(listed, key=lambda commit: order[commit.origin.commit or ""]), *before]
-
-
-def _touching(targets: set[int], reading: Reading) -> set[int]:
-    edges = reading.snapshot.edges(sorted(targets), ALL_EDGES)
-    return {source for source, target, edge in edges if edge.type == "touches" and target in targets}
 
 
 def _touched_names(commits: Sequence[Node], files: set[str | None], reading: Reading) -> Mapping[int, str]:
@@ -315,10 +286,6 @@ def _touched_names(commits: Sequence[Node], files: set[str | None], reading: Rea
         if titles:
             named[commit] = f" [{', '.join(titles[:_MAX_TOUCHED])}{more}]"
     return named
-
-
-def _seconds(moment: datetime | None) -> float:
-    return moment.timestamp() if moment is not None else 0.0
 
 
 # --- links ------------------------------------------------------------------------------------------------------

@@ -58,6 +58,7 @@ from weft.pipeline.shapes import (
     Wanted,
     add_wanted,
     is_listed,
+    is_shaped,
     keep_list_order,
     kinds_to_leave_out,
     lists_all,
@@ -305,9 +306,9 @@ def _find_wanted(
     shapes: Shapes, plan: Plan, query: Query, reading: Reading, searched: Sequence[Candidate]
 ) -> Mapping[int, Sequence[Wanted]]:
     """Return the nodes that the shape of the question wants; none for a question of no special shape."""
-    has_type = bool(shapes.type) and "class" in reading.snapshot.kinds()
-    has_shape = shapes.asked or shapes.names or has_type
-    if not has_shape or deadline.leave_out("the shape of the question was not looked at"):
+    if not is_shaped(shapes, searched, reading.snapshot):
+        return {}
+    if deadline.leave_out("the shape of the question was not looked at"):
         return {}
     # Only questions that have a shape pay for loading this.
     from weft.pipeline.by_shape import find_by_shape

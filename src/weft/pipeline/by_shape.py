@@ -5,17 +5,18 @@ These are the callers of a function, the beginning of a README, the last scene o
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.model import Candidate, Filter, Node
+from weft.model import Candidate, Node
 from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turns, read_topic
+from weft.pipeline.by_history import find_commits, find_history, find_recent
 from weft.pipeline.by_symbol import (
     find_definitions,
+    find_exports,
     find_places,
     find_uses,
     first_line_of,
@@ -31,31 +32,27 @@ from weft.pipeline.outline import (
     choose_members,
     find_files_called,
     find_members,
-    tell_change,
     telling_part,
 )
 from weft.pipeline.plan import Plan, passes_filter
-from weft.pipeline.query import Query, Reading, understand
+from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
-from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Span, Wanted
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
 from weft.text import analyze, looks_like_code
 
 _MAX_ROOTS: Final = 8
 """Functions that match a question best, of which the one with the best flow is followed."""
-_MAX_COMMITS: Final = 6
-_MAX_COMMIT_CHARS: Final = 500
-"""Characters of a commit's message that are shown: the subject, and why."""
-_MAX_RECENT: Final = 8
-_MAX_TOUCHING: Final = 4_000
-"""Links of a file or a definition among which the newest commits are sought."""
 _MAX_CALLERS_OF_DEFINITION: Final = 3
 _MAX_SHOWN_CALLS: Final = 12
 """Callers that are shown with the lines around the call; of more, each is shown by one line, so that all fit."""
 _MAX_TESTS: Final = 12
+_SPELLED_VALUE: Final = 0.35
+"""How much a definition is wanted whose name is made by words of the question that may only stand together."""
+_MAX_SPELLED: Final = 4
 _TURN_VALUES: Final = {Shape.ORDER: 0.45, Shape.COUNT: 0.45, Shape.SUMMARY: 0.3}
 """How much every turn is wanted where the course of conversations is asked for; the topic orders them. Where all
 mentions count, the beginning of the last one comes before the code in the first; a summary has two sides."""
@@ -66,13 +63,6 @@ _WHOLE_SUMMARY_VALUE: Final = 1.0
 """How much the summary of a day is wanted that is all about the topic, or where there is none."""
 _MAX_NAMED_FILES: Final = 2
 """Files of one name that are outlined; many folders have an `__init__.py`."""
-_MAX_SCANNED_COMMITS: Final = 50_000
-"""Commits that are compared with the beginning of a hash; a store keeps no more of one repository."""
-_SCAN_BATCH: Final = 2_000
-_HISTORY_WORDS: Final = re.compile(
-    r"(?i)\b(?:which|what|who|when|why|commits?|pull requests?|prs?|introduced?|releases?|versions?|first|since"
-    r"|was|did)\b"
-)
 _ASKS_SMALLEST: Final = re.compile(r"(?i)\b(?:smallest|simplest|shortest|minimal|easiest)\b")
 _MAX_EXAMPLE_PARTS: Final = 3
 """Definitions in other files that belong to an example and are shown with it."""
@@ -99,7 +89,8 @@ def find_by_shape(
     subject = Subject(shapes, plan, query, reading, found)
     wanted: dict[int, list[Wanted]] = {}
     for shape, find in _FINDERS.items():
-        if shape not in shapes.asked and not (shape is Shape.DEFINITION and (shapes.names or shapes.type)):
+        named = shapes.names or shapes.type or shapes.spelled
+        if shape not in shapes.asked and not (shape is Shape.DEFINITION and named):
             continue
         for each in find(subject):
             if passes_filter(each.row.node, plan.request.filter):
@@ -112,83 +103,21 @@ def find_by_shape(
 
 
 def _find_history(subject: Subject) -> Iterator[Wanted]:
-    """Yield the commits that match the words of the question, newest first where they match alike."""
-    reading = subject.reading
+    """Yield the commits that match the words of the question, unless those of what is named are wanted."""
     # The newest commits of what is named are the answer, and not those whose messages share words with it.
-    if COMMIT not in reading.snapshot.kinds() or any(_find_recent(subject)):
-        return
-    # "Which commit introduced" is in many messages, and says nothing about what was introduced.
-    words = _HISTORY_WORDS.sub(" ", subject.query.text)
-    query = understand(words, reading.snapshot, reading.embedder) if words.split() else subject.query
-    filter = replace(subject.plan.request.filter, kinds=(COMMIT,))
-    probe = Probe("history", limit=4 * _MAX_COMMITS)
-    found = search(query, probe, filter, subject.plan.profile.fusion, reading.snapshot, reading.index)
-    ranked = sorted(
-        found.candidates, key=lambda one: (-round(one.parts["relevance"], 2), -_time(one.node), one.node.key)
-    )
-    stored = reading.snapshot.nodes([one.node.id for one in ranked[:_MAX_COMMITS]])
-    for rank, (one, row) in enumerate(zip(ranked, stored.values(), strict=False)):
-        value = 0.9 * one.parts["relevance"] - 0.001 * rank
-        yield Wanted(row, Shape.HISTORY, max(value, 0.0), _message_part(row.node))
+    if not any(_find_recent(subject)):
+        yield from find_history(subject.plan, subject.query, subject.reading)
 
 
 def _find_recent(subject: Subject) -> Iterator[Wanted]:
-    """Yield the newest commits that touched what the question names."""
-    if Shape.RECENT not in subject.shapes.asked:
-        return
-    snapshot, shapes = subject.reading.snapshot, subject.shapes
-    names = [*shapes.names, *filter(None, [shapes.type])]
-    named = [row.node for name in names for row in find_definitions(name, subject.reading)[:2]]
-    files = [number for numbers in snapshot.find(shapes.files).values() for number in numbers]
-    named += [row.node for row in snapshot.nodes(files).values()]
-    # A change of a method is one of its class.
-    inner = [each for node in named if node.kind in OUTLINED_KINDS for each in find_members(node, subject.reading)]
-    targets = {node.id: node for node in (*named, *inner)}
-    touched: dict[int, set[str]] = {}
-    for source, target, edge in snapshot.edges(sorted(targets), _MAX_TOUCHING) if targets else ():
-        if edge.type == "touches" and target in targets:
-            kind = targets[target].kind
-            touched.setdefault(source, set()).update([targets[target].title] if kind in DEFINITION_KINDS else ())
-    rows = sorted(snapshot.nodes(sorted(touched)).values(), key=lambda row: (-_time(row.node), row.node.key))
-    for rank, row in enumerate(rows[:_MAX_RECENT]):
-        mark = tell_change(row.node, sorted(touched[row.node.id]))
-        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, _message_part(row.node), mark=mark)
-
-
-def _time(node: Node) -> float:
-    moment = node.modified or node.created or datetime.min.replace(tzinfo=UTC)
-    return moment.timestamp() if moment.year > 1 else 0.0
-
-
-def _message_part(node: Node) -> Span | None:
-    """Return the beginning of a long commit message, to the end of a line."""
-    if len(node.text) <= _MAX_COMMIT_CHARS:
-        return None
-    end = node.text.rfind("\n", 0, _MAX_COMMIT_CHARS)
-    return 0, end if end > 0 else _MAX_COMMIT_CHARS
+    if Shape.RECENT in subject.shapes.asked:
+        yield from find_recent(subject.shapes, subject.reading)
 
 
 def _find_commits(subject: Subject) -> Iterator[Wanted]:
     """Yield the commits whose hashes begin as the question says."""
     for row in find_commits(subject.shapes.hashes, subject.reading):
         yield Wanted(row, Shape.COMMIT, 1.0)
-
-
-def find_commits(hashes: Sequence[str], reading: Reading) -> list[NodeRow]:
-    """Return the commits whose hashes begin with one of these."""
-    snapshot = reading.snapshot
-    if COMMIT not in snapshot.kinds():
-        return []
-    # Keys hold the first twelve characters, so that a longer hash is found at once.
-    found = snapshot.find([f"commit/{each[:12]}" for each in hashes if len(each) >= 12])
-    rows = list(snapshot.nodes([number for numbers in found.values() for number in numbers]).values())
-    short = tuple(each for each in hashes if len(each) < 12)
-    if short:
-        ids = snapshot.matching_ids(Filter(kinds=(COMMIT,)))[:_MAX_SCANNED_COMMITS].tolist()
-        for start in range(0, len(ids), _SCAN_BATCH):
-            batch = snapshot.nodes(ids[start : start + _SCAN_BATCH]).values()
-            rows += [row for row in batch if (row.node.origin.commit or "").startswith(short)]
-    return rows
 
 
 # --- code --------------------------------------------------------------------------------------------------
@@ -199,6 +128,7 @@ def _find_named(subject: Subject) -> Iterator[Wanted]:
     asked = Shape.DEFINITION in subject.shapes.asked
     if subject.shapes.type:
         yield from _find_type(subject)
+    yield from _find_spelled(subject)
     for position, name in enumerate(subject.shapes.names):
         definitions = find_definitions(name, subject.reading)
         # A name that several definitions share, or that comes later in a long question, says less.
@@ -210,6 +140,9 @@ def _find_named(subject: Subject) -> Iterator[Wanted]:
             members = _choose_members(row.node, subject) if asked and not rank else ()
             part = telling_part(row.node) if asked else None
             yield Wanted(row, Shape.DEFINITION, value, part, alone=False, members=members)
+        if not definitions:
+            for row, part in find_exports(name, subject.reading):
+                yield Wanted(row, Shape.DEFINITION, top, part, alone=False)
         if asked:
             yield from _uses_of_named(name, definitions, subject)
 
@@ -228,6 +161,16 @@ def _find_type(subject: Subject) -> Iterator[Wanted]:
             alone=False,
             members=members,
         )
+
+
+def _find_spelled(subject: Subject) -> Iterator[Wanted]:
+    """Yield the definitions whose names neighbouring words of the question make, outside of tests and examples."""
+    snapshot, spelled = subject.reading.snapshot, subject.shapes.spelled
+    found = snapshot.find(spelled) if spelled else {}
+    stored = snapshot.nodes(list(dict.fromkeys(number for numbers in found.values() for number in numbers)))
+    named = [row for row in stored.values() if row.node.kind in DEFINITION_KINDS and not is_sample(row.node)]
+    for row in named[:_MAX_SPELLED]:
+        yield Wanted(row, Shape.DEFINITION, _SPELLED_VALUE, alone=False)
 
 
 def _choose_members(node: Node, subject: Subject) -> tuple[Node, ...]:

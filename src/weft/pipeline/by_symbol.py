@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from weft.model import Filter, Node
 from weft.pipeline.query import Reading
-from weft.pipeline.score import is_sample
+from weft.pipeline.score import find_export, is_sample
 from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG, Frame, Span
 from weft.pipeline.walk import Relevance
 from weft.ports import NodeRow
@@ -88,6 +88,13 @@ def find_definitions(name: str, reading: Reading) -> list[NodeRow]:
     owner = "." + ".".join(parts[-2:])
     owned = [row for row in found if len(parts) > 1 and f".{row.node.title}".endswith(owner)]
     return sorted(owned or found, key=_definition_order)[:_MAX_SAME_NAME]
+
+
+def find_exports(name: str, reading: Reading) -> list[tuple[NodeRow, Span]]:
+    """Return the files that hand on a name which another package defines, each with the statement that does."""
+    rows = _rows_with_word(last_part(name), ("file",), _MAX_PROPOSED, reading)
+    found = [(row, export.span()) for row in rows if (export := find_export(last_part(name), row.node))]
+    return sorted(found, key=lambda each: _definition_order(each[0]))[:_MAX_SAME_NAME]
 
 
 def _definition_order(row: NodeRow) -> tuple[bool, int, str, str]:

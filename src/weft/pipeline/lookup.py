@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Node
-from weft.pipeline.by_shape import find_commits
+from weft.pipeline.by_history import find_commits
 from weft.pipeline.by_symbol import find_definitions
 from weft.pipeline.outline import file_members
 from weft.pipeline.query import Reading

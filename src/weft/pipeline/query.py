@@ -66,12 +66,14 @@ class Reading(Struct, frozen=True):
     """One consistent reading of the store: a snapshot, the index over it, and an embedder if there is one.
 
     `notes` name what is missing from the reading; the caller that returns the answer adds them to it.
+    `list_commits` asks the repository for the commits that changed the lines of a node, or its file, newest first.
     """
 
     snapshot: Snapshot
     index: Index
     embedder: Embedder | None
     notes: tuple[str, ...] = ()
+    list_commits: Callable[[Node], Sequence[str]] | None = None
 
 
 class Phrase(Struct, frozen=True):

@@ -40,30 +40,14 @@ _SHORTEST_PLURAL: Final = 4
 """Letters of the shortest word whose last s is taken for a plural: `gas` has one of its own."""
 _STEMS_KEPT: Final = 4096
 """Labels whose stems are kept: a store has hundreds of them, and each candidate has some."""
-_TYPE_KINDS: Final = frozenset({"class", "interface", "type"})
 
-# What each sign adds to a relevance between 0 and 1, in round numbers, chosen by hand with all seven repositories
-# of a benchmark of code search in view. Free fits on some of them reached 0.83 and 0.92 on the others.
+# How the words of a path are weighed, beside what `search_results.py` adds for its list.
 _FILE_NAME: Final = 0.25
 """For a file whose name is made of words of the question only; a part of it for a part of the words."""
 _FOLDER: Final = 0.1
 """The same for the folders that a file stands in, which many files share."""
-_CODE: Final = 0.15
-"""For code, which is what people search a repository for, before documents that describe it."""
-_TITLE: Final = 0.15
-"""For a definition whose name is made of words of the question only."""
-_NAMED_TYPE: Final = 0.4
-"""For a class or type that the question calls by its very name: it comes before all that uses it."""
-_NAMED_FUNCTION: Final = 0.2
-"""The same for a function or method; many have the same name."""
-_SAMPLE_FACTOR: Final = 0.6
-"""The factor for tests, examples, documents' snippets and code that is kept for compatibility."""
-_FILE_LIFT: Final = 0.3
-"""For the best piece of the file of which the most other pieces match; a part of it for other files."""
 _LIFTING_PIECES: Final = 8
 """Pieces of a file that count for its lift: a long file must not win by its length."""
-_FURTHER_PIECE_FACTOR: Final = 0.4
-"""The factor for each further piece of a file, so that the first ten show several files."""
 # What makes up the part `file` on a page, chosen among eleven settings with the same repositories and the judged
 # questions about three others in view: wanted files on a page of 500 tokens 0.87 without title and lift, 0.90 now.
 _PAGE_TITLE: Final = 0.45
@@ -72,18 +56,16 @@ _PAGE_PATH: Final = 0.31
 """For a path that is made of words of the question only."""
 _PAGE_LIFT: Final = 0.24
 """For the best piece of the file of which the most other pieces match."""
-_SCORE_DECIMALS: Final = 6
+SCORE_DECIMALS: Final = 6
 
 _SAMPLE: Final = re.compile(
     r"(?i)(?:^|/)(?:_*tests?_*|testing|specs?|testdata|fixtures?|examples?|samples?|demos?|benchmarks?|docs?(?:_src)?"
     r"|vendor|third_party|compat|legacy|deprecated|generated)/"
     r"|(?:^|/)(?:test_|conftest\.|compat\.)|(?:_test|_spec|\.test|\.spec|_pb2?|\.min|\.d)\.\w+\Z"
 )
-_ASKS_FOR_SAMPLES: Final = re.compile(
-    r"(?i)\b(?:tests?|tested|specs?|examples?|samples?|demos?|benchmarks?|fixtures?)\b"
-)
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*")
-_NAME_SEPARATOR: Final = re.compile(r"::|->|\.")
+_FOLDER_FILES: Final = frozenset({"__init__", "index", "mod"})
+"""The names of files that stand for their folders."""
+NAME_SEPARATOR: Final = re.compile(r"::|->|\.")
 
 
 def score(
@@ -311,27 +293,6 @@ def best_first(scores: Sequence[float]) -> list[int]:
 # --- code: what files, paths and definitions add ------------------------------------------------------------
 
 
-def order_code(candidates: Sequence[Candidate], question: str) -> tuple[Candidate, ...]:
-    """Return the candidates in the order in which a reader of code wants them; as they are where none is code."""
-    if not any(candidate.node.kind in CODE_KINDS for candidate in candidates):
-        return tuple(candidates)
-    terms, names = frozenset(analyze(question)), frozenset(_IDENTIFIER.findall(question))
-    wants_samples = _ASKS_FOR_SAMPLES.search(question) is not None
-    worth = [_worth(candidate, terms, names, wants_samples=wants_samples) for candidate in candidates]
-    lifted = _lift_best_pieces(candidates, worth)
-    # Stable, so that what is worth the same keeps the order of the search, which is total.
-    by_worth = sorted(range(len(candidates)), key=lambda index: -lifted[index])
-    seen: dict[str, int] = {}
-    for index in by_worth:
-        file = _file(candidates[index].node)
-        lifted[index] = round(lifted[index] * _FURTHER_PIECE_FACTOR ** seen.get(file, 0), _SCORE_DECIMALS)
-        seen[file] = seen.get(file, 0) + 1
-    return tuple(
-        replace(candidates[index], score=lifted[index])
-        for index in sorted(by_worth, key=lambda index: -lifted[index])
-    )
-
-
 def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Candidate, ...]:
     """Return the candidates, those that are code with the part `file`: what name, path and file say for them.
 
@@ -341,7 +302,7 @@ def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Cand
     terms = frozenset(analyze(question))
     code = [each for each in candidates if each.node.kind in CODE_KINDS and not is_sample(each.node)]
     relevance = [each.parts.get("relevance", 0.0) for each in code]
-    lifts = dict(zip([each.node.id for each in code], _file_lifts(code, relevance), strict=True))
+    lifts = dict(zip([each.node.id for each in code], file_lifts(code, relevance), strict=True))
     return tuple([
         _with_file_part(each, terms, lifts.get(each.node.id, 0.0)) if each.node.kind in CODE_KINDS else each
         for each in candidates
@@ -350,43 +311,36 @@ def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Cand
 
 def _with_file_part(candidate: Candidate, terms: frozenset[str], lift: float) -> Candidate:
     node = candidate.node
-    path, title = _path_worth(node, terms) / (_FILE_NAME + _FOLDER), 0.0
-    own_words = set(analyze(_split_name(_NAME_SEPARATOR.split(node.title)[-1])))
+    path, title = path_worth(node, terms) / (_FILE_NAME + _FOLDER), 0.0
+    own_words = set(analyze(_split_name(NAME_SEPARATOR.split(node.title)[-1])))
     # A name of one word (`toBudget` has no other that counts) is a word like any other; a part of a longer one
     # says little.
     if node.kind in DEFINITION_KINDS and len(own_words) > 1:
         title = (len(own_words & terms) / len(own_words)) ** 2
     # Much about one word of the question elsewhere in a file says little for a piece that holds only that word.
     lift *= candidate.parts.get("lexical", 0.0)
-    share = round(_PAGE_PATH * path + _PAGE_TITLE * title + _PAGE_LIFT * lift, _SCORE_DECIMALS)
+    share = round(_PAGE_PATH * path + _PAGE_TITLE * title + _PAGE_LIFT * lift, SCORE_DECIMALS)
     return replace(candidate, parts={**candidate.parts, "file": share}) if share else candidate
 
 
-def _path_worth(node: Node, terms: frozenset[str]) -> float:
+def path_worth(node: Node, terms: frozenset[str]) -> float:
     """Return what the words of a file's name and folders add."""
     file = PurePosixPath(node.origin.file or "")
+    # `mod.rs` and `__init__.py` are known by the name of their folder.
+    if file.stem in _FOLDER_FILES:
+        file = file.parent
     return _FILE_NAME * name_share(file.stem, terms) + _FOLDER * name_share(" ".join(file.parts[:-1]), terms)
 
 
-def _name_worth(node: Node, terms: frozenset[str]) -> float:
-    """Return what the words of a file's path and of a definition's name add."""
-    worth = _path_worth(node, terms)
-    if node.kind in DEFINITION_KINDS:
-        worth += _TITLE * name_share(_NAME_SEPARATOR.split(node.title)[-1], terms)
-    return worth
-
-
-def _worth(candidate: Candidate, terms: frozenset[str], names: frozenset[str], *, wants_samples: bool) -> float:
-    """Return the relevance of one candidate with all that its file and its name add to it."""
-    node, worth = candidate.node, candidate.parts.get("relevance", 0.0)
-    worth += _name_worth(node, terms)
-    if node.kind in CODE_KINDS:
-        worth += _CODE
-    if node.kind in DEFINITION_KINDS:
-        own_name = _NAME_SEPARATOR.split(node.title)[-1]
-        if own_name in names or node.title in names:
-            worth += _NAMED_TYPE if node.kind in _TYPE_KINDS else _NAMED_FUNCTION
-    return worth * _SAMPLE_FACTOR if is_sample(node) and not wants_samples else worth
+def find_export(name: str, node: Node) -> re.Match[str] | None:
+    """Return the statement by which a file that stands for its folder hands on a name defined elsewhere."""
+    if (
+        node.kind != "file"
+        or PurePosixPath(node.origin.file or "").stem not in _FOLDER_FILES
+        or name not in node.text
+    ):
+        return None
+    return re.search(rf"(?m)^\s*(?:pub use|export|from \S+ import)\b[^;]*?\b{re.escape(name)}\b", node.text)
 
 
 def is_sample(node: Node) -> bool:
@@ -405,17 +359,11 @@ def _split_name(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", " ", name)
 
 
-def _lift_best_pieces(candidates: Sequence[Candidate], worth: Sequence[float]) -> list[float]:
-    """Return what candidates are worth, the best piece of each file raised by the other pieces that match."""
-    lifts = _file_lifts(candidates, worth)
-    return [round(value + _FILE_LIFT * lift, _SCORE_DECIMALS) for value, lift in zip(worth, lifts, strict=True)]
-
-
-def _file_lifts(candidates: Sequence[Candidate], worth: Sequence[float]) -> list[float]:
+def file_lifts(candidates: Sequence[Candidate], worth: Sequence[float]) -> list[float]:
     """Return for the best piece of each file how much its others match, 1 for the most, and 0 for the others."""
     pieces: dict[str, list[int]] = {}
     for index, candidate in enumerate(candidates):
-        pieces.setdefault(_file(candidate.node), []).append(index)
+        pieces.setdefault(file_of(candidate.node), []).append(index)
     lifts: dict[int, float] = {}
     for indices in pieces.values():
         best, *others = sorted(indices, key=lambda index: -worth[index])[:_LIFTING_PIECES]
@@ -424,7 +372,7 @@ def _file_lifts(candidates: Sequence[Candidate], worth: Sequence[float]) -> list
     return [lifts.get(index, 0.0) / most if most > 0 else 0.0 for index in range(len(candidates))]
 
 
-def _file(node: Node) -> str:
+def file_of(node: Node) -> str:
     """Return what holds a piece together with others: its file, or itself."""
     return (
         f"{node.tenant}\n{node.origin.source}\n{node.origin.file}"

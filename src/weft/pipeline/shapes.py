@@ -26,8 +26,9 @@ from weft.pipeline.shape_phrases import (
     Shape,
     Speaker,
 )
-from weft.ports import NodeRow
+from weft.ports import NodeRow, Snapshot
 from weft.text import looks_like_code
+from weft.text.terms import STOP_WORDS
 
 _MAX_PROSE_CHARS: Final = 1_200
 """Characters of a question that are read for phrases; people ask before or after what they paste."""
@@ -36,6 +37,8 @@ _MAX_NAMES: Final = 6
 _MIN_QUOTED_WORDS: Final = 4
 """Fewer words in quotation marks are a name or a term, and not a text to look for."""
 _MAX_QUOTATION_CHARS: Final = 400
+_MAX_SPELLED_WORDS: Final = 40  # of a longer question, which is about more than its single words
+_SHORTEST_PLURAL: Final = 3  # letters of the shortest word with an s that may be a plural: `is` and `gas` have one
 _MAX_TYPE_QUESTION_CHARS: Final = 80  # a longer question is not about a single word
 
 _CODE_FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -49,6 +52,7 @@ _HASH: Final = re.compile(r"(?<![\w./-])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9
 _QUOTED: Final = re.compile(
     "[\"\u201c]([^\"\u201d\n]{12,400})[\"\u201d]|(?<!\\w)['\u2018]([^'\u2019\n]{12,400})['\u2019](?!\\w)"
 )
+_PLAIN_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _BACKQUOTED: Final = re.compile(r"`([A-Za-z_][\w.]{1,100})(?:\(\))?`")
 _IDENTIFIER: Final = re.compile(r"(?<![\w./@-])([A-Za-z_]\w{0,100}(?:(?:\.|::|->)[A-Za-z_]\w{0,100}){0,5})(\(\))?")
 _ASKED_TYPE: Final = re.compile(
@@ -96,6 +100,10 @@ _BESIDE_LISTS: Final = frozenset({Shape.HISTORY, Shape.RELEASES, Shape.DEFINITIO
 """Shapes that come along with those: what changed is about history, and `Shelf.fetch` is spelt as a file."""
 _MAX_LIST_WORDS: Final = 14
 """A longer question asks for more than a list: why, how, or what to do about it."""
+_REQUEST: Final = re.compile(
+    r"(?i)(?<=[.?!])\s+(?:please\s+)?(?:list|name|give|show|tell|print|include|say)\b[^.?!]*"
+)
+"""A sentence behind a question that says how to answer it, as in "List them with file and line"."""
 COMMIT: Final = "commit"
 MARK: Final = "mark"
 """The field of what a profile's form may print beside an item."""
@@ -138,6 +146,7 @@ class Shapes(Struct, frozen=True):
     quotations: tuple[str, ...] = ()
     chapters: tuple[int, ...] = ()
     speaker: Speaker = Speaker.ANYONE
+    spelled: tuple[str, ...] = ()  # names that neighbouring words would make, such as `jsonobject`
 
 
 def read_shapes(question: str) -> Shapes:
@@ -168,7 +177,36 @@ def read_shapes(question: str) -> Shapes:
     chapters = _read_chapters(prose) if "hapter" in prose else ()
     about = _ASKED_TYPE.fullmatch(prose) if not names and len(prose) < _MAX_TYPE_QUESTION_CHARS else None
     type, speaker = about[1] if about else "", _read_speaker(prose)
-    return Shapes(frozenset(asked), names, type, files, frames, places, hashes, quotations, chapters, speaker)
+    spelled = () if frames else tuple(spell_names(prose))
+    return Shapes(
+        frozenset(asked), names, type, files, frames, places, hashes, quotations, chapters, speaker, spelled
+    )
+
+
+def spell_names(question: str) -> dict[str, None]:
+    """Return the names that two or three neighbouring words of a question make, as `jsonobject` and `json_object`.
+
+    "Cleanup contexts of an application" are those of the class CleanupContext: the last word may be a plural.
+    """
+    words = [word.lower() for word in _PLAIN_WORD.findall(question)][:_MAX_SPELLED_WORDS]
+    runs = [words[start : start + length] for length in (2, 3) for start in range(len(words) - length + 1)]
+    spelled: dict[str, None] = {}
+    for *first, last in runs:
+        if not STOP_WORDS.isdisjoint([*first, last]):
+            continue
+        singular = last.removesuffix("s") if len(last) > _SHORTEST_PLURAL else last
+        for ending in dict.fromkeys((singular, last)):
+            spelled |= dict.fromkeys(("".join([*first, ending]), "_".join([*first, ending])))
+    return spelled
+
+
+def is_shaped(shapes: Shapes, searched: Sequence[Candidate], snapshot: Snapshot) -> bool:
+    """Return whether something is to be looked for by the shape of a question, or by a name in it."""
+    if shapes.asked or shapes.names:
+        return True
+    # Only code has names that are made of several words; where a search finds none, nothing more is asked.
+    is_code = any(candidate.node.kind in CODE_KINDS for candidate in searched)
+    return is_code and bool(shapes.type or (shapes.spelled and snapshot.find(shapes.spelled)))
 
 
 def _read_chapters(prose: str) -> tuple[int, ...]:
@@ -310,7 +348,7 @@ def lists_all(question: str, shapes: Shapes, wanted: Mapping[int, Sequence[Wante
     "Who calls X" is answered by its callers; what else shares words with the question only costs its reader time.
     """
     asked = shapes.asked - _BESIDE_LISTS
-    if not asked or not asked <= _LISTS or len(question.split()) > _MAX_LIST_WORDS:
+    if not asked or not asked <= _LISTS or len(_REQUEST.sub(" ", question).split()) > _MAX_LIST_WORDS:
         return False
     found = {each.shape for every in wanted.values() for each in every}
     return not asked.isdisjoint(found)

@@ -130,7 +130,8 @@ def _build_runs(item: Item, code: bool, limit: int | None, titled: bool, fenced:
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
         return _summary_body(node, code)
-    if titled and node.text.strip() == node.title.strip():
+    start, end = item.candidate.window or (0, len(node.text))
+    if titled and node.text[start:end].strip() == node.title.strip():
         return None
     if item.detail is Detail.WHOLE:
         bounds = (find_body_start(node.text, node.title) if titled else 0, len(node.text))

@@ -144,6 +144,29 @@ def test_a_definition_that_is_asked_for_by_name_comes_first(ferry: Weft, pigeonh
     assert printed(pigeonhole.context("where is `pause` defined?"))[0] == "repo:pigeonhole/retry.py#pause"
 
 
+@pytest.mark.parametrize("question", ["what kinds of crossing errors are there", "why would it weigh cargo twice"])
+def test_a_definition_whose_name_neighbouring_words_make_is_wanted(ferry: Weft, question: str) -> None:
+    wanted = "crossing.py#CrossingError" if "errors" in question else "cargo.py#weigh_cargo"
+    assert f"ferry:ferry/{wanted}" in shaped(ferry.context(question), "definition")
+
+
+def test_words_that_make_no_name_have_no_shape(ferry: Weft) -> None:
+    assert shaped(ferry.context("which errors does the crossing of a river have"), "definition") == []
+
+
+def test_a_name_that_another_package_defines_is_found_where_it_is_handed_on(tmp_path: Path) -> None:
+    (tmp_path / "work" / "ropes").mkdir(parents=True)
+    (tmp_path / "work" / "ropes" / "__init__.py").write_text(
+        "from hemp import HempRope\n\n__all__ = ['HempRope']\n"
+    )
+    uses = "\n".join(f"def pull_{number}(rope: HempRope):\n    return HempRope(rope)\n" for number in range(9))
+    (tmp_path / "work" / "pull.py").write_text(f"from ropes import HempRope\n\n\n{uses}")
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(tmp_path / "work")
+        assert shaped(weft.context("HempRope"), "definition") == ["work:ropes/__init__.py"]
+        assert weft.search("HempRope").candidates[0].node.key == "work:ropes/__init__.py"
+
+
 @pytest.mark.parametrize("profile", ["general", "workspace"])
 def test_all_callers_come_and_those_in_tests_last(ferry: Weft, profile: str) -> None:
     context = ferry.context("who calls weigh_cargo?", profile=profile)
@@ -163,6 +186,11 @@ def test_a_question_for_a_list_gets_the_list_and_what_it_is_about_alone(ferry: W
     assert printed(context) == [*callers[:2], "ferry:ferry/cargo.py#weigh_cargo", *callers[2:]]
     left_out = {entry.reason for entry in context.ledger if entry.detail is Detail.DROPPED}
     assert left_out == {"not among what the question asks a list of"}
+
+
+def test_a_sentence_that_says_how_to_answer_does_not_make_a_question_longer(ferry: Weft) -> None:
+    asked = "who calls weigh_cargo? Please list all of the callers with the file and the line of each call."
+    assert printed(ferry.context(asked)) == printed(ferry.context("who calls weigh_cargo?"))
 
 
 def test_a_longer_question_gets_more_than_the_list(ferry: Weft) -> None:

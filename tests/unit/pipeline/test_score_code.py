@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from weft.model import Candidate, Node, Origin
-from weft.pipeline.score import is_sample, order_code
+from weft.pipeline.score import is_sample
+from weft.pipeline.search_results import order_code
 
 
 def piece(
@@ -29,6 +30,20 @@ def test_a_class_called_by_name_comes_before_what_uses_it() -> None:
 def test_a_file_named_by_words_of_the_question_rises() -> None:
     found = [piece("app.py", "run", 0.6), piece("recovery.py", "handle", 0.5)]
     assert order(found, "panic recovery middleware") == ["handle", "run"]
+
+
+def test_a_file_that_stands_for_its_folder_is_known_by_the_folder() -> None:
+    found = [piece("core/run.rs", "Run", 0.6), piece("middleware/mod.rs", "wrap", 0.5)]
+    assert order(found, "how is middleware applied")[0] == "wrap"
+
+
+def test_a_class_whose_name_neighbouring_words_make_comes_before_what_uses_it() -> None:
+    found = [
+        piece("tree.java", "JsonTree.walk", 0.9, "method"),
+        piece("model.java", "JsonObject", 0.6, "class"),
+    ]
+    assert order(found, "a JSON object with named fields")[0] == "JsonObject"
+    assert order(found, "an object in JSON")[0] == "JsonTree.walk"
 
 
 def test_the_words_of_a_name_count_whatever_its_spelling() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from weft.pipeline.shape_phrases import Shape
-from weft.pipeline.shapes import Frame, read_shapes
+from weft.pipeline.shapes import Frame, read_shapes, spell_names
 
 ASKED: dict[Shape, tuple[str, ...]] = {
     Shape.HISTORY: (
@@ -318,6 +318,12 @@ def test_files_are_read_with_their_folders() -> None:
         "src/queue.py",
         "docs/retries.md",
     )
+
+
+def test_neighbouring_words_make_names_and_fillers_part_them() -> None:
+    names = spell_names("how do cleanup contexts of the application run")
+    assert {"cleanupcontext", "cleanup_context", "cleanupcontexts", "applicationrun"} <= names.keys()
+    assert not any("ofthe" in name or "contextsof" in name for name in names)
 
 
 def test_an_ordinary_question_has_no_shape() -> None:

@@ -53,6 +53,7 @@ _DATA: Final = re.compile(r"[A-Za-z0-9+/=]{32}")
 """Part of a key, a hash or an encoded file, which tells nothing and may be secret."""
 _RAW: Final = re.compile(rb":\d+ \d+ [0-9a-f]+\.* [0-9a-f]+\.* ([A-Z])\d*\t([^\t\n]+)(?:\t([^\t\n]+))?")
 _COUNTS: Final = re.compile(rb"(\d+)\t(\d+)\t")
+_EDIT: Final = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 _HUNK: Final = re.compile(rb"@@ -\S+ \+\S+ @@ ?(.*)")
 _DEFINITION: Final = re.compile(
     rb"\s*(?:[\w@()]+\s+){0,4}?(?:def|class|func|fn|function|fun|interface|struct|enum|trait|type|module|protocol)"
@@ -156,10 +157,29 @@ def _run_log(root: Path, hashes: Sequence[str], *, changes: bool) -> Iterator[by
                 running.kill()
 
 
-def list_commits_of(root: Path, file: str) -> list[str]:
-    """Return the hashes of the commits that changed a file, newest first; nothing where git cannot tell."""
-    found = run_git(root, "log", "--format=%H", "--", file)
+def list_commits_of(root: Path, file: str, first: int | None = None, last: int | None = None) -> list[str]:
+    """Return the hashes of the commits that changed a file or some of its lines, newest first.
+
+    Lines are those of the file as it is now. Nothing is returned where git cannot tell.
+    """
+    if first is None or last is None:
+        found = run_git(root, "log", "--format=%H", "--", file)
+    else:
+        first, last = _committed_lines(root, file, first, last)
+        found = run_git(root, "log", "--format=%H", "--no-patch", f"-L{first},{last}:{file}")
     return found.stdout.decode("ascii", "replace").split() if found.returncode == 0 else []
+
+
+def _committed_lines(root: Path, file: str, first: int, last: int) -> tuple[int, int]:
+    """Return which lines of the last commit's version of a file some of its present lines were."""
+    edits = run_git(root, "diff", "--unified=0", *_PLAIN_OUTPUT[:3], "HEAD", "--", file).stdout
+    moved_first, moved_last = first, last
+    for edit in _EDIT.finditer(edits):
+        removed, added, start = int(edit[1] or 1), int(edit[3] or 1), int(edit[2])
+        # Only edits above a line move it; one below the first line moves the end alone.
+        moved_first += removed - added if start + added <= first else 0
+        moved_last += removed - added if start <= last else 0
+    return max(moved_first, 1), max(moved_last, moved_first, 1)
 
 
 def run_git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":

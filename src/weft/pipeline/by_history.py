@@ -1,0 +1,148 @@
+"""Find the commits that a question asks for: by their words, by their hashes, or by what they changed last."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from weft.model import Filter, Node
+from weft.pipeline.by_symbol import find_definitions
+from weft.pipeline.outline import OUTLINED_KINDS, find_members, tell_change
+from weft.pipeline.plan import Plan
+from weft.pipeline.query import Query, Reading, understand
+from weft.pipeline.retrieve import search
+from weft.pipeline.shape_phrases import Shape
+from weft.pipeline.shapes import COMMIT, DEFINITION_KINDS, Shapes, Span, Wanted
+from weft.ports import NodeRow
+from weft.profiles.types import Probe
+
+_MAX_COMMITS: Final = 6
+_MAX_COMMIT_CHARS: Final = 500
+"""Characters of a commit's message that are shown: the subject, and why."""
+_MAX_RECENT: Final = 8
+_MAX_TOUCHING: Final = 100_000
+"""Links of a file or a definition among which the newest commits are sought: more than any has in practice."""
+_MAX_SCANNED_COMMITS: Final = 50_000
+"""Commits that are compared with the beginning of a hash; a store keeps no more of one repository."""
+_SCAN_BATCH: Final = 2_000
+_KEY_DIGITS: Final = 12
+"""Digits of a hash that the key of a commit holds."""
+_HISTORY_WORDS: Final = re.compile(
+    r"(?i)\b(?:which|what|who|when|why|commits?|pull requests?|prs?|introduced?|releases?|versions?|first|since"
+    r"|was|did)\b"
+)
+_TRAILERS: Final = re.compile(r"(?:\s*\n(?:[A-Z][\w-]+-[Bb]y: .*|\(cherry picked from commit [0-9a-f]+\)|\s*))+\Z")
+"""Lines at the end of a message that name people and other commits, and say nothing about the change."""
+
+
+def find_history(plan: Plan, query: Query, reading: Reading) -> Iterator[Wanted]:
+    """Yield the commits that match the words of the question, newest first where they match alike."""
+    if COMMIT not in reading.snapshot.kinds():
+        return
+    # "Which commit introduced" is in many messages, and says nothing about what was introduced.
+    words = _HISTORY_WORDS.sub(" ", query.text)
+    query = understand(words, reading.snapshot, reading.embedder) if words.split() else query
+    filter = replace(plan.request.filter, kinds=(COMMIT,))
+    probe = Probe("history", limit=4 * _MAX_COMMITS)
+    found = search(query, probe, filter, plan.profile.fusion, reading.snapshot, reading.index)
+    ranked = sorted(
+        found.candidates, key=lambda one: (-round(one.parts["relevance"], 2), -_time(one.node), one.node.key)
+    )
+    stored = reading.snapshot.nodes([one.node.id for one in ranked[:_MAX_COMMITS]])
+    for rank, (one, row) in enumerate(zip(ranked, stored.values(), strict=False)):
+        value = 0.9 * one.parts["relevance"] - 0.001 * rank
+        yield Wanted(row, Shape.HISTORY, max(value, 0.0), _message_part(row.node))
+
+
+def find_recent(shapes: Shapes, reading: Reading) -> Iterator[Wanted]:
+    """Yield the newest commits that changed what the question names."""
+    snapshot = reading.snapshot
+    names = [*shapes.names, *filter(None, [shapes.type])]
+    named = [row.node for name in names for row in find_definitions(name, reading)[:2]]
+    files = [number for numbers in snapshot.find(shapes.files).values() for number in numbers]
+    named += [row.node for row in snapshot.nodes(files).values()]
+    for rank, (row, titles) in enumerate(commits_of(named, reading)[:_MAX_RECENT]):
+        mark = tell_change(row.node, titles)
+        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, _message_part(row.node), mark=mark)
+
+
+def commits_of(nodes: Sequence[Node], reading: Reading) -> list[tuple[NodeRow, list[str]]]:
+    """Return the commits that changed files or definitions, newest first, with the definitions that each touched.
+
+    Where the repository is at hand, git tells which commits changed these lines, and leaves out those of side
+    branches that only repeat them. Else it is what the names around their changes tell.
+    """
+    # A change of a method is one of its class.
+    inner = {node.id: find_members(node, reading) for node in nodes if node.kind in OUTLINED_KINDS}
+    targets = {each.id: each for node in nodes for each in (node, *inner.get(node.id, ()))}
+    touched: dict[int, set[str]] = {}
+    for source, target, edge in reading.snapshot.edges(sorted(targets), _MAX_TOUCHING) if targets else ():
+        if edge.type == "touches" and target in targets:
+            node = targets[target]
+            touched.setdefault(source, set()).update([node.title] if node.kind in DEFINITION_KINDS else ())
+    by_edges = sorted(reading.snapshot.nodes(sorted(touched)).values(), key=_newest_first)
+    listed = [_ask_git(node, inner.get(node.id, ()), by_edges, reading) for node in nodes]
+    rows = {row.node.id: row for each in listed for row in each}.values()
+    # Git's order is kept for one thing: a commit that was rebased is older than those before it.
+    ordered = list(rows) if len(nodes) == 1 else sorted(rows, key=_newest_first)
+    return [(row, sorted(touched.get(row.node.id, ()))) for row in ordered]
+
+
+def _ask_git(node: Node, members: Sequence[Node], by_edges: Sequence[NodeRow], reading: Reading) -> list[NodeRow]:
+    """Return the commits of a file or definition as git lists them, and older ones of a file that was renamed."""
+    hashes = reading.list_commits(_whole_span(node, members)) if reading.list_commits is not None else ()
+    keys = [f"commit/{hash[:_KEY_DIGITS]}" for hash in hashes]
+    found = reading.snapshot.find(keys) if keys else {}
+    rows = reading.snapshot.nodes([number for key in keys for number in found.get(key, ())])
+    listed = [row for row in rows.values() if row.node.origin.source == node.origin.source]
+    if not listed:
+        return list(by_edges)
+    oldest = min(_time(row.node) for row in listed)
+    return [*listed, *(row for row in by_edges if _time(row.node) < oldest)]
+
+
+def _whole_span(node: Node, members: Sequence[Node]) -> Node:
+    """Return a definition with the lines of its members; a file has no lines, since all of it is meant."""
+    origin = node.origin
+    if node.kind not in DEFINITION_KINDS:
+        return replace(node, origin=replace(origin, first_line=None, last_line=None))
+    ends = [each.origin.last_line for each in (node, *members) if each.origin.last_line is not None]
+    return replace(node, origin=replace(origin, last_line=max(ends, default=None)))
+
+
+def _newest_first(row: NodeRow) -> tuple[float, str]:
+    return -_time(row.node), row.node.key
+
+
+def _time(node: Node) -> float:
+    moment = node.modified or node.created or datetime.min.replace(tzinfo=UTC)
+    return moment.timestamp() if moment.year > 1 else 0.0
+
+
+def _message_part(node: Node) -> Span | None:
+    """Return the beginning of a commit's message, to the end of a line and without its trailers."""
+    trailers = _TRAILERS.search(node.text)
+    end = trailers.start() if trailers else len(node.text)
+    if end > _MAX_COMMIT_CHARS:
+        cut = node.text.rfind("\n", 0, _MAX_COMMIT_CHARS)
+        end = cut if cut > 0 else _MAX_COMMIT_CHARS
+    return (0, end) if 0 < end < len(node.text) else None
+
+
+def find_commits(hashes: Sequence[str], reading: Reading) -> list[NodeRow]:
+    """Return the commits whose hashes begin with one of these."""
+    snapshot = reading.snapshot
+    if COMMIT not in snapshot.kinds():
+        return []
+    # A longer hash is found by its key at once.
+    found = snapshot.find([f"commit/{each[:_KEY_DIGITS]}" for each in hashes if len(each) >= _KEY_DIGITS])
+    rows = list(snapshot.nodes([number for numbers in found.values() for number in numbers]).values())
+    short = tuple(each for each in hashes if len(each) < _KEY_DIGITS)
+    if short:
+        ids = snapshot.matching_ids(Filter(kinds=(COMMIT,)))[:_MAX_SCANNED_COMMITS].tolist()
+        for start in range(0, len(ids), _SCAN_BATCH):
+            batch = snapshot.nodes(ids[start : start + _SCAN_BATCH]).values()
+            rows += [row for row in batch if (row.node.origin.commit or "").startswith(short)]
+    return rows

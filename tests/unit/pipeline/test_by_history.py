@@ -1,0 +1,99 @@
+"""The commits that changed a file or a definition, as git knows them, on pages and in `weft log`."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from weft import Weft
+from weft.interfaces.source_text import log_lines
+from weft.model import View
+
+VIEW = View(("default",))
+SCALES = """class Pan:
+    def weigh(self, parcel):
+        return parcel.grams
+
+
+class Beam:
+    def weigh(self, parcel):
+        return parcel.pounds
+"""
+
+
+def git(folder: Path, *arguments: str, day: int = 1) -> str:
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    moment = f"2026-03-{day:02d}T12:00:00+00:00"
+    dates = {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment}
+    done = subprocess.run(
+        ["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, env={**os.environ, **dates}
+    )
+    return done.stdout.decode().strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Two classes with methods of one name; the second was changed, and the change repeated on a side branch."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    git(folder, "init", "-b", "main")
+    (folder / "scales.py").write_text(SCALES)
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "Weigh with a pan and a beam")
+    git(folder, "branch", "stable")
+    change = SCALES.replace("parcel.pounds", "parcel.pounds - self.tare")
+    (folder / "scales.py").write_text(change)
+    git(folder, "commit", "-am", "Take off the tare of the beam\n\nCo-authored-by: Bo <bo@example.org>", day=2)
+    git(folder, "checkout", "-q", "stable")
+    (folder / "scales.py").write_text(change)
+    git(folder, "commit", "-am", "[stable] Take off the tare of the beam", day=3)
+    git(folder, "checkout", "-q", "main")
+    git(folder, "merge", "-q", "-s", "ours", "stable", "-m", "Merge stable", day=4)
+    return folder
+
+
+@pytest.fixture
+def weft(repository: Path, tmp_path: Path) -> Iterator[Weft]:
+    with Weft.open(tmp_path / "store") as opened:
+        opened.index(repository)
+        yield opened
+
+
+def subjects(weft: Weft, name: str) -> list[str]:
+    """Return the subjects of the commits that `weft log` lists for a name, the newest first."""
+    return [line.split("Ada: ")[1].split(" (+")[0] for line in log_lines(weft, name, VIEW, 10)[1:]]
+
+
+def test_a_method_whose_name_another_class_has_too_is_followed_by_its_lines(weft: Weft) -> None:
+    begun = "Weigh with a pan and a beam"
+    assert subjects(weft, "Beam.weigh") == ["Take off the tare of the beam", begun]
+    assert subjects(weft, "Beam") == ["Take off the tare of the beam", begun]
+    assert subjects(weft, "Pan.weigh") == [begun]
+
+
+def test_a_commit_of_a_side_branch_that_repeats_another_is_left_out(weft: Weft) -> None:
+    assert subjects(weft, "scales.py") == ["Take off the tare of the beam", "Weigh with a pan and a beam"]
+
+
+def test_lines_that_moved_and_were_not_committed_are_found_in_the_last_commit(
+    weft: Weft, repository: Path
+) -> None:
+    added = "# Nothing here was committed.\n" * 7
+    (repository / "scales.py").write_text(added + (repository / "scales.py").read_text())
+    assert subjects(weft, "Beam.weigh") == ["Take off the tare of the beam", "Weigh with a pan and a beam"]
+    assert subjects(weft, "Pan.weigh") == ["Weigh with a pan and a beam"]
+
+
+def test_a_page_lists_the_same_commits_without_the_trailers_of_their_messages(weft: Weft) -> None:
+    page = weft.context("what changed recently in Beam.weigh?", max_tokens=500).text
+    assert page.index("Take off the tare") < page.index("Weigh with a pan")
+    assert "Co-authored-by" not in page
+    assert page.count("Take off the tare of the beam") == 1
+    assert "[stable]" not in page
+
+
+def test_without_the_repository_the_links_tell(weft: Weft, repository: Path) -> None:
+    (repository / ".git").rename(repository / "git-is-elsewhere")
+    assert subjects(weft, "scales.py")[0] == "[stable] Take off the tare of the beam"
