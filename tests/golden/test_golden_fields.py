@@ -185,6 +185,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "max_depth": case("repo", "general", replace(LOCKED, depth=4), max_depth=3),
         "lens": case("novel", "notes", PELLWICK, lens="writing"),
         "sources": general(sources=("elsewhere",)),
+        "hidden_sources": general(hidden_sources=("repo",)),
         "frame": general(frame=Frame(title="Other")),
         "fusion": general(fusion=Fusion(lexical=0.0, semantic=1.0)),
         "score": general(score=Score(weights={"recency": 1.0})),

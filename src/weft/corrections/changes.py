@@ -1,16 +1,20 @@
 """Correct what is stored, in one way for all corrections: propose, preview by the page, apply, list, undo."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from weft.api.reader import Reader
 from weft.corrections.entities import apply_correction, undo_correction
 from weft.corrections.pages import PageChange, own_profile, save_profile, saved_profiles, undo_profile
 from weft.errors import InvalidInput, UnknownName
-from weft.history import Difference, compare, make_record
+from weft.history import Difference, History, compare, make_record
 from weft.indexing.edits import FORGET, change_node, forget_node, read_edits, replace_node, undo_edit
 from weft.indexing.stories import read_corrections
 from weft.memory.exchange import drop_marks, note_forgotten
@@ -148,22 +152,35 @@ def propose_profile(weft: "Weft", proposal: Proposal, request: Request) -> Profi
 def preview_change(weft: "Weft", proposal: Proposal, request: Request, now: datetime) -> Preview:
     """Return how a page would change.
 
-    A correction of what is stored is made, the page asked for, and the correction undone, while nobody else
-    writes: what is shown is what it does. Who asks in that moment sees it too.
+    A correction of what is stored is made on trial, so that what is shown is what it does: other writers wait
+    meanwhile, and nobody else sees it.
     """
-    before = weft.assemble(request, now)
     if proposal.action == "page":
+        before = weft.assemble(request, now)
         profile = propose_profile(weft, proposal, request)
         changed = replace(request, profile=profile.name, lens=None)
         after = weft.assemble(changed, now, profile=profile)
         return Preview(_compare(before, after, request, changed, now), before, after, show_profile(profile))
-    with weft.store.writing():
-        undo = apply_change(weft, proposal, request, now)
-        try:
-            after = weft.assemble(request, now)
-        finally:
-            undo_change(weft, undo)
+    with _trial(weft) as trial:
+        # Both pages are made of the trial, which knows nothing of files that changed meanwhile.
+        before = trial.assemble(request, now)
+        apply_change(trial, proposal, request, now)
+        after = trial.assemble(request, now)
     return Preview(_compare(before, after, request, request, now), before, after)
+
+
+@contextmanager
+def _trial(weft: "Weft") -> "Iterator[Weft]":
+    """Open the store again, so that only the block sees its changes, and they are undone at its end."""
+    from weft.store.trial import open_trial
+
+    reader = weft.reader
+    with (
+        TemporaryDirectory(prefix="weft-trial-") as folder,
+        open_trial(weft.store, reader.index, Path(folder)) as opened,
+        type(weft)(Reader(opened, reader.embedder, weft.folders, History(Path(folder)))) as trial,
+    ):
+        yield trial
 
 
 def _compare(before: Context, after: Context, asked: Request, then: Request, now: datetime) -> Difference:

@@ -42,9 +42,8 @@ def own_profile(
             raise InvalidInput(
                 f"A factor of {factor:g} for {kind!r} is out of range. Give {LEAST_FACTOR:g} to {MOST_FACTOR:g}."
             )
-    seen = base.sources or tuple(sorted(sources))
-    left = tuple(source for source in seen if source not in change.hide_sources)
-    if change.hide_sources and not left:
+    hidden = tuple(dict.fromkeys((*base.hidden_sources, *change.hide_sources)))
+    if change.hide_sources and {*hidden} >= {*(base.sources or sources)}:
         raise InvalidInput("This would hide every source. Leave at least one.")
     used = find_lens(base, lens)
     # Factors multiply what the lens has already, so that raising a kind twice raises it further.
@@ -57,7 +56,8 @@ def own_profile(
         name=name,
         description=f"Like {base.name}, changed in the explorer.",
         lens=used.name,
-        sources=left if change.hide_sources else base.sources,
+        # The hidden ones and not the others, so that a source that is indexed later is shown.
+        hidden_sources=hidden,
         lenses=lenses,
     )
 

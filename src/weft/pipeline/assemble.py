@@ -112,7 +112,7 @@ def assemble_with_outcomes(
         from weft.pipeline.quality import weigh_meaning
 
         profile = replace(profile, fusion=weigh_meaning(profile.fusion))
-    plan = make_plan(request, profile)
+    plan = make_plan(request, profile, reading.snapshot)
     # Query, retrieve, walk, bridge: find all candidates, topic by topic.
     by_topic = [_gather(topic_plan, reading, finished) for topic_plan in plan.by_topic()]
     gathered = _unite_topics(plan, by_topic, reading)

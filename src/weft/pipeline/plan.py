@@ -306,7 +306,7 @@ def _named_candidate(row: NodeRow, sharers: int, probe: str) -> Candidate:
     )
 
 
-def make_plan(request: Request, profile: Profile) -> Plan:
+def make_plan(request: Request, profile: Profile, snapshot: Snapshot) -> Plan:
     """Return the plan for a request, or raise an error that names what is wrong with the request."""
     # The preset `auto` of a profile with rules was applied before the plan is made.
     if request.preset is not None and not (request.preset == AUTO and profile.adapt):
@@ -326,8 +326,10 @@ def make_plan(request: Request, profile: Profile) -> Plan:
         **topic_values(request.topics),
         "question": question,
     }
+    if profile.sources or profile.hidden_sources:
+        request = replace(request, filter=_among_sources(request.filter, profile, snapshot))
     return Plan(
-        request=replace(request, filter=_among_sources(request.filter, profile)) if profile.sources else request,
+        request=request,
         profile=profile,
         lens=lens,
         budget=_budget(request, profile),
@@ -345,9 +347,15 @@ def _flags_by_shape(profile: Profile, request: Request, question: str) -> dict[s
     return {each.name: True for each in shaped if each.shape in asked}
 
 
-def _among_sources(filter: Filter, profile: Profile) -> Filter:
-    """Return the filter of a request within the sources of the profile."""
-    both = tuple(each for each in profile.sources if not filter.sources or each in filter.sources)
+def _among_sources(filter: Filter, profile: Profile, snapshot: Snapshot) -> Filter:
+    """Return the filter of a request within the sources that the profile shows."""
+    # Listed at every question, so that a source that is indexed later is shown.
+    shown = profile.sources or snapshot.sources()
+    both = tuple(
+        each
+        for each in shown
+        if each not in profile.hidden_sources and (not filter.sources or each in filter.sources)
+    )
     # No sources at all would mean every source, and no source has an empty name.
     return replace(filter, sources=both or ("",))
 

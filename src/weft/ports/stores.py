@@ -269,6 +269,10 @@ class Snapshot(Protocol):
         """Return the names of all kinds of the store, sorted, for filters only: other tenants may have some."""
         ...
 
+    def sources(self) -> tuple[str, ...]:
+        """Return the names of all sources of the store, sorted, for filters only: other tenants may have some."""
+        ...
+
     def changes_since(self, since: int, limit: int) -> RecentChanges:
         """Return the changes after a sequence number, of about `limit` nodes.
 

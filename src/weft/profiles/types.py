@@ -325,7 +325,7 @@ class Profile(Struct, frozen=True):
 
     `floor` is the calibrated relevance, from 0 to 1, below which a page says that there is nothing, and
     `noise` the share of it below which a single match is left out. With `sources`, nodes of others are neither
-    found nor walked to; only who starts from one by name sees it.
+    found nor walked to, nor are those of `hidden_sources`; only who starts from one by name sees it.
     """
 
     name: str
@@ -343,6 +343,7 @@ class Profile(Struct, frozen=True):
     max_depth: int = 5
     lens: str = "general"
     sources: tuple[str, ...] = ()
+    hidden_sources: tuple[str, ...] = ()
     frame: Frame = Frame()
     fusion: Fusion = Fusion()
     score: Score = Score()

@@ -79,6 +79,10 @@ class EmptySnapshot(Struct):
         """Return no kinds."""
         return ()
 
+    def sources(self) -> tuple[str, ...]:
+        """Return no sources."""
+        return ()
+
     def matching_ids(self, filter: Filter) -> "Ids":
         """Return no ids."""
         import numpy as np

@@ -9,6 +9,7 @@ import pytest
 
 from manuscripts import manuscript
 from weft import Edge, Node, Weft
+from weft.api.reader import Reader
 from weft.corrections.changes import Proposal, apply_change, list_changes, preview_change, undo_change
 from weft.corrections.pages import PageChange, saved_profiles
 from weft.errors import InvalidInput, UnknownName
@@ -16,6 +17,7 @@ from weft.indexing.edits import read_edits
 from weft.interfaces.erase import erase
 from weft.memory.memory_store import list_memories, remember
 from weft.model import Request, View
+from weft.store.trial import open_trial
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 LUNCH = Request("When is lunch served in the hall?", profile="general", floor=0.0)
@@ -128,6 +130,31 @@ def test_edits_of_one_node_are_undone_from_the_last_on(weft: Weft) -> None:
     assert read_edits(weft.store, "default") == {}
 
 
+def written_files(weft: Weft) -> dict[str, int]:
+    """The files beside the store with the time of their last change, but for those that asking writes."""
+    files = [file for file in weft.folder.rglob("*") if file.is_file() and not file.name.startswith("weft.sqlite")]
+    return {file.name: file.stat().st_mtime_ns for file in files if file.parent.name != "trees"}
+
+
+def test_a_preview_writes_nothing_and_others_never_see_it(weft: Weft, tmp_path: Path) -> None:
+    remember(weft.indexing_context(), "Lunch in the hall is never late.", now=NOW)
+    before, sequence = page(weft), weft.store.last_sequence()
+    kept = written_files(weft)
+    with open_trial(weft.store, weft.reader.index, tmp_path / "trial") as opened:
+        tried = Weft(Reader(opened, None, weft.folders, weft.contexts))
+        apply_change(tried, PROPOSALS["edit"][0], LUNCH, NOW)
+        assert "blue hall" in page(tried)
+        # Somebody else asks in that moment, from this process and from another.
+        assert page(weft) == before
+        with Weft.open(tmp_path / ".weft", embedder=None, read_only=True) as other:
+            assert page(other) == before
+    for proposal, _, _ in PROPOSALS.values():
+        preview_change(weft, proposal, LUNCH, NOW)
+    assert page(weft) == before
+    assert weft.store.last_sequence() == sequence
+    assert written_files(weft) == kept
+
+
 def test_a_memory_is_superseded_with_its_history_and_undone(weft: Weft) -> None:
     context = weft.indexing_context()
     key = remember(context, "The cook wants orders before ten.", now=NOW).memory.key
@@ -153,7 +180,11 @@ def test_entities_are_merged_and_parted_again(tmp_path: Path) -> None:
 
         before = [listing.node.title for listing in list_entities(weft)]
         people = [listing.node.title for listing in list_entities(weft, kinds=("character",))][:2]
+        asked = Request(people[0], profile="general", floor=0.0)
+        preview = preview_change(weft, Proposal("merge", names=tuple(people)), asked, NOW)
+        assert [listing.node.title for listing in list_entities(weft)] == before
         undo = apply_change(weft, Proposal("merge", names=tuple(people)), LUNCH, NOW)
+        assert page(weft, asked) == preview.after.text != preview.before.text
         assert len(list_entities(weft)) < len(before)
         undo_change(weft, undo)
         assert [listing.node.title for listing in list_entities(weft)] == before
@@ -172,7 +203,7 @@ def test_a_hidden_source_is_gone_from_pages_of_the_own_profile_only(weft: Weft) 
     preview = preview_change(weft, own(hide_sources=("attic",)), LUNCH, NOW)
     assert "some say" in preview.before.text
     assert "some say" not in preview.after.text
-    assert 'sources = ["kitchen"]' in preview.toml
+    assert 'hidden_sources = ["attic"]' in preview.toml
     assert saved_profiles(weft) == ()
     undo = apply_change(weft, own(hide_sources=("attic",)), LUNCH, NOW)
     mine = Request(LUNCH.question, profile="mine", floor=0.0)
@@ -181,6 +212,28 @@ def test_a_hidden_source_is_gone_from_pages_of_the_own_profile_only(weft: Weft) 
     undo_change(weft, undo)
     with pytest.raises(UnknownName):
         page(weft, mine)
+
+
+def test_a_source_that_is_indexed_after_another_was_hidden_is_shown(weft: Weft, tmp_path: Path) -> None:
+    apply_change(weft, own(hide_sources=("attic",)), LUNCH, NOW)
+    cellar = tmp_path / "cellar"
+    cellar.mkdir()
+    (cellar / "new.md").write_text("# New lunch rules\n\nLunch is served in the violet hall from Monday on.\n")
+    weft.index(cellar)
+    shown = page(weft, Request(LUNCH.question, profile="mine", floor=0.0))
+    assert "violet hall" in shown
+    assert "some say" not in shown
+
+
+def test_hiding_a_second_source_keeps_the_first_hidden(weft: Weft) -> None:
+    apply_change(weft, own(hide_sources=("attic",)), LUNCH, NOW)
+    weft.put(Node("cellar:1", "note", title="Cellar lunch", text="Lunch in the hall is served cold, they say."))
+    mine = Request(LUNCH.question, profile="mine", floor=0.0)
+    preview = preview_change(weft, own(hide_sources=("cellar",)), mine, NOW)
+    assert 'hidden_sources = ["attic", "cellar"]' in preview.toml
+    assert "they say" in preview.before.text
+    assert "they say" not in preview.after.text
+    assert "some say" not in preview.after.text
 
 
 def test_a_kind_is_raised_above_the_others_and_twice_raises_it_further(weft: Weft) -> None:

@@ -24,6 +24,8 @@ _RANKS: Final = 200
 _MOST_ALIKE: Final = 5
 """Nodes offered in place of a name that nothing has."""
 
+_WITHOUT_PROFILE: Final = {"say": "Ask without this profile", "set": {"profile": None}}
+
 
 def growth(weft: Weft, request: Request, context: Context) -> dict[str, Any]:
     """Return from which of the budgets on each node is printed, and what 500 more tokens would bring."""
@@ -128,6 +130,9 @@ def _other_ways(weft: Weft, request: Request, ref: NodeRef) -> list[dict[str, An
 
 def _explain_stored(weft: Weft, request: Request, node: Node) -> dict[str, Any]:
     """Explain a node that is stored but was never a candidate: which stage lost it."""
+    if node.origin.source in weft.profile(request.profile).hidden_sources:
+        hidden = f"Its source {node.origin.source!r} is hidden by the profile {request.profile!r}."
+        return {**_names(node), "state": "hidden", "said": [hidden], "ways": [_WITHOUT_PROFILE]}
     said = ["It is stored, but no stage proposed it for this page."]
     question = " ".join((request.question, *(topic.question for topic in request.topics))).strip()
     if question:

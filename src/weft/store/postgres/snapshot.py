@@ -169,6 +169,11 @@ class PostgresSnapshot:
         """Return the names of all kinds of the store, sorted."""
         return tuple(sorted(name for (name,) in fetch_rows(self.connection, "SELECT name FROM kinds")))
 
+    def sources(self) -> tuple[str, ...]:
+        """Return the names of all sources of the store, sorted."""
+        names = "SELECT substr(name, 8) FROM facet_names WHERE starts_with(name, 'source:') ORDER BY name"
+        return tuple(name for (name,) in fetch_rows(self.connection, names))
+
     # --- passages ----------------------------------------------------------------------------------------
 
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:

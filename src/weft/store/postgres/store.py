@@ -45,6 +45,7 @@ class PostgresStore(ExportableStore):
 
     def __init__(self, address: Address, word_search: str, busy_seconds: float, read_only: bool) -> None:
         self.address, self.word_search, self.read_only = address, word_search, read_only
+        self.busy_seconds = busy_seconds
         self._lock = WriteLock(address, busy_seconds)
         self.pools = ReaderPools(address, min(busy_seconds, _MAX_READER_WAIT_SECONDS))
         self._caches = SnapshotCaches(NameCache(), ScanCache(CACHED_SCANS), LruCache(_CACHED_VIEWS))

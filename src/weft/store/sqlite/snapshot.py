@@ -212,6 +212,14 @@ class SqliteSnapshot:
         """Return the names of all kinds of the store, sorted."""
         return tuple(sorted(self._kinds.values()))
 
+    def sources(self) -> tuple[str, ...]:
+        """Return the names of all sources of the store, sorted."""
+        # ";" follows ":" in ASCII, so the two bounds hold all names that begin with the prefix.
+        rows = self.connection.execute(
+            "SELECT substr(name, 8) FROM facet_names WHERE name >= 'source:' AND name < 'source;' ORDER BY name"
+        )
+        return tuple(name for (name,) in rows)
+
     # --- passages ----------------------------------------------------------------------------------------
 
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:

@@ -42,9 +42,12 @@ FILE_NAME: Final = "weft.sqlite"
 class SqliteStore(ExportableStore):
     """The store in one folder; it may stay open for as long as the process runs, and any thread may use it."""
 
+    # Locked at once: a transaction that begins as a reader may be refused when it starts to write.
+    _begin, _keep, _undo = "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"
+
     def __init__(self, path: Path, busy_seconds: float, read_only: bool) -> None:
         self.path, self.file, self.read_only = path, path / FILE_NAME, read_only
-        self._busy_seconds = busy_seconds
+        self.busy_seconds = busy_seconds
         self._lock = WriteLock(path, busy_seconds)
         self._pool = ReaderPool(self.file, busy_seconds)
         # For readers of everything, who would leave the whole file mapped.
@@ -83,7 +86,7 @@ class SqliteStore(ExportableStore):
     def _current_version(self) -> int:
         if not self.file.exists():
             return 0
-        connection = connect_reader(self.file, self._busy_seconds)
+        connection = connect_reader(self.file, self.busy_seconds)
         try:
             return read_version(connection, str(self.file))
         finally:
@@ -178,11 +181,12 @@ class SqliteStore(ExportableStore):
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with translate_errors(self.file), self.writing():
             connection = self._writing_connection()
-            # Locked at once: a transaction that begins as a reader may be refused when it starts to write.
-            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(self._begin)
+            is_kept = False
             try:
                 yield connection
-                connection.execute("COMMIT")
+                connection.execute(self._keep)
+                is_kept = True
             except UnicodeEncodeError as error:
                 raise not_unicode_error(error) from error
             except OverflowError as error:
@@ -192,12 +196,12 @@ class SqliteStore(ExportableStore):
                 ) from error
             finally:
                 # After any error, interrupts included, because the connection is used for the next write.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                if not is_kept and connection.in_transaction:
+                    connection.execute(self._undo)
 
     def _writing_connection(self) -> sqlite3.Connection:
         if self._writer is None:
-            self._writer = connect_writer(self.file, self._busy_seconds)
+            self._writer = connect_writer(self.file, self.busy_seconds)
         return self._writer
 
     # --- reading -----------------------------------------------------------------------------------------
