@@ -71,7 +71,12 @@ screenshots: $(TOOLS) browser
 	$(BIN)/python scripts/explorer_screenshots.py $(ARGS)
 	$(BIN)/python scripts/terminal_recording.py
 
-.PHONY: browser
+.PHONY: browser shells
+shells:
+	@command -v zsh >/dev/null && command -v fish >/dev/null || \
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends zsh fish; } || \
+	    echo "zsh or fish is not at hand: the tests of completion in them are skipped"
+
 browser:
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
 	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium chromium-driver; }

@@ -1,4 +1,4 @@
-"""Habits of command lines: setting up, completing, keeping quiet, no colours, a manual page, what to type next."""
+"""Habits of command lines: setting up, keeping quiet, no colours, a manual page, what to type next."""
 
 import json
 import os
@@ -15,7 +15,6 @@ ROOT = EXAMPLES.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import man_page  # noqa: E402
-from weft.interfaces.cli.completion import describe_commands  # noqa: E402
 from weft.interfaces.cli.init import guess_kind  # noqa: E402
 
 
@@ -106,52 +105,7 @@ def test_what_cannot_be_set_up_is_refused_before_anything_is_written(
     assert not Path(".weft").exists()
 
 
-# --- completion and the manual page -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
-def test_every_command_and_option_is_in_every_script(cli: Cli, shell: str) -> None:
-    script = cli("completion", shell).out
-    program = describe_commands()
-    for command in (*program.commands, *(inner for group in program.commands for inner in group.commands)):
-        assert command.path[-1] in script
-        for option in command.options:
-            for name in option.names:
-                assert (f"-l {name[2:]}" if shell == "fish" else name) in script
-    assert "\t" not in script
-
-
-def test_bash_completes_commands_options_and_commands_of_groups(cli: Cli, tmp_path: Path) -> None:
-    script = tmp_path / "weft.bash"
-    script.write_text(cli("completion", "bash").out, "utf-8")
-
-    def complete(*words: str) -> list[str]:
-        written = " ".join(f"'{word}'" for word in words)
-        asked = (
-            f"source {script}; COMP_WORDS=({written}); COMP_CWORD={len(words) - 1}; _weft; echo ${{COMPREPLY[@]}}"
-        )
-        return subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True).stdout.split()
-
-    assert complete("weft", "cont") == ["context"]
-    assert complete("weft", "context", "what", "--max") == ["--max-tokens"]
-    assert {"list", "add"} <= set(complete("weft", "jobs", ""))
-    assert complete("weft", "profile", "sh") == ["show"]
-    assert complete("weft", "jobs", "list", "--js") == ["--json"]
-
-
-@pytest.mark.parametrize(("shell", "check"), [("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])])
-def test_the_script_can_be_parsed_by_its_shell(cli: Cli, tmp_path: Path, shell: str, check: list[str]) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    script = tmp_path / "script"
-    script.write_text(cli("completion", shell).out, "utf-8")
-    assert subprocess.run([*check, str(script)], capture_output=True, check=False).returncode == 0
-
-
-def test_an_unknown_shell_is_refused_with_those_that_are_known(cli: Cli) -> None:
-    done = cli("completion", "tcsh")
-    assert done.code == 2
-    assert "bash, fish, powershell, zsh" in done.err or "bash, zsh, fish, powershell" in done.err
+# --- the manual page --------------------------------------------------------------------------------------
 
 
 def test_the_manual_page_is_the_one_that_the_commands_make() -> None:

@@ -141,23 +141,31 @@ compdef _{PROGRAM} {PROGRAM}"""
 
 
 def _fish(commands: list[CommandHelp]) -> str:
+    steps = " ".join(f'"{" ".join(each.path[:-1])}/{each.path[-1]}"' for each in commands if each.path)
     lines = [
-        f"# Completion of {PROGRAM} for fish. Save as ~/.config/fish/completions/{PROGRAM}.fish:",
-        f"#     {PROGRAM} completion fish > ~/.config/fish/completions/{PROGRAM}.fish",
+        f"""# Completion of {PROGRAM} for fish. Save as ~/.config/fish/completions/{PROGRAM}.fish:
+#     {PROGRAM} completion fish > ~/.config/fish/completions/{PROGRAM}.fish
+function __{PROGRAM}_is_at
+    set -l at ""
+    for word in (commandline -opc)[2..-1]
+        switch "$at/$word"
+            case {steps}
+                set at (string trim -- "$at $word")
+        end
+    end
+    test "$at" = "$argv"
+end"""
     ]
     for command in commands:
-        seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in command.path)
-        inner = " ".join(each.path[-1] for each in command.commands)
-        not_yet = f"{seen}; and not __fish_seen_subcommand_from {inner}" if seen else "__fish_use_subcommand"
+        here = f"complete -c {PROGRAM} -n '__{PROGRAM}_is_at {' '.join(command.path)}'"
         for each in command.commands:
             written = _first_line(each.help).replace("'", "’")
-            lines.append(f"complete -c {PROGRAM} -f -n '{not_yet}' -a {each.path[-1]} -d '{written}'")
+            lines.append(f"{here} -f -a {each.path[-1]} -d '{written}'")
         for option in command.options:
             spelled = " ".join(f"-l {name[2:]}" if name[:2] == "--" else f"-s {name[1:]}" for name in option.names)
             takes = " -r" if option.value else ""
             written = _first_line(option.help).replace("'", "’")
-            condition = (seen if not command.commands else not_yet) or "__fish_use_subcommand"
-            lines.append(f"complete -c {PROGRAM} -n '{condition}' {spelled}{takes} -d '{written}'")
+            lines.append(f"{here} {spelled}{takes} -d '{written}'")
     return "\n".join(lines)
 
 
@@ -167,6 +175,8 @@ def _powershell(commands: list[CommandHelp]) -> str:
 
     entries = "\n".join(
         f"        {quoted(' '.join(each.path))} = @("
+        # PowerShell takes a list of one pair for the pair itself, unless a comma stands before it.
+        + ("," if len(each.words) == 1 else "")
         + ", ".join(f"@({quoted(name)}, {quoted(help or name)})" for name, help in each.words.items())
         + ")"
         for each in commands
