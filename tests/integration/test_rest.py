@@ -1,15 +1,13 @@
 """The knowledge service over HTTP: its contract, its tenants, its keys, and what it does with bad input."""
 
-import shutil
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rest_service import EXAMPLES, Service, make_key, make_service
+from rest_service import Service, make_key, make_service
 from weft import Filter, Weft
 
 FAQ = {
@@ -20,23 +18,6 @@ FAQ = {
     "content": {"question": "Where is my zebra?", "answer": "In the stable, behind the lighthouse."},
     "tags": ["zebra"],
 }
-
-
-@pytest.fixture(scope="module")
-def reading(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of the help reading, made once."""
-    store = tmp_path_factory.mktemp("reading") / ".weft"
-    with Weft.open(store) as weft:
-        weft.index(EXAMPLES / "helpdesk")
-    return store
-
-
-@pytest.fixture
-def service(reading: Path, tmp_path: Path) -> Iterator[Service]:
-    store = Path(shutil.copytree(reading, tmp_path / ".weft"))
-    made = make_service(store)
-    yield made
-    made.served.close()
 
 
 # --- the contract ---

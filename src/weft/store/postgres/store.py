@@ -23,8 +23,7 @@ from weft.store.postgres.pool import ReaderPools
 from weft.store.postgres.schema import prepare_schema
 from weft.store.postgres.snapshot import PostgresSnapshot, SnapshotCaches, StateRow
 from weft.store.postgres.write import apply_changes, declare_shared, next_sequence
-from weft.store.records import EdgeCursor, ListedEdge
-from weft.store.sqlite.lookup import MAX_WORDS_LOOKED_UP
+from weft.store.records import MAX_WORDS_LOOKED_UP, EdgeCursor, ListedEdge
 from weft.store.statistics import CACHED_SCANS, ScanCache
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from weft.model import Edge, View
 from weft.ports import Changes, Graph, NameRow, NodeRow, StoreStatus
 from weft.runtime.cache import LruCache
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
-from weft.store.records import EdgeCursor, ListedEdge, not_unicode_error
+from weft.store.records import MAX_WORDS_LOOKED_UP, EdgeCursor, ListedEdge, not_unicode_error
 from weft.store.sqlite import listing, maintenance
 from weft.store.sqlite.connection import (
     ReaderPool,
@@ -25,7 +25,7 @@ from weft.store.sqlite.connection import (
     read_version,
     translate_errors,
 )
-from weft.store.sqlite.lookup import MAX_WORDS_LOOKED_UP, names_by_number, read_visibility
+from weft.store.sqlite.lookup import names_by_number, read_visibility
 from weft.store.sqlite.maintenance import read_status
 from weft.store.sqlite.nodes import stored_keys
 from weft.store.sqlite.schema import SCHEMA_VERSION, migrate
