@@ -97,7 +97,7 @@ def read_dialogue(proses: Sequence[Prose], mentions: Sequence[Mention]) -> Dialo
     for mention in mentions:
         by_prose.setdefault(mention.prose, []).append(mention)
     for number in sorted(by_prose):
-        told, speeches = _read_text(number, proses[number].text, by_prose[number])
+        told, speeches = read_speeches(number, proses[number].text, by_prose[number])
         _count_apart(speeches, apart)
         addresses.extend(_read_addresses(told, speeches))
         speakers.update(speech.speaker.form for speech in speeches if speech.speaker is not None)
@@ -137,13 +137,10 @@ def _read_addresses(narrated: Sequence[frozenset[Form]], speeches: Sequence[Spee
 # --- one text --------------------------------------------------------------------------------------------
 
 
-def read_speeches(number: int, text: str, mentions: Sequence[Mention]) -> list[Speech]:
-    """Return the speeches of one text in order, given its names in order."""
-    return _read_text(number, text, mentions)[1]
-
-
-def _read_text(number: int, text: str, mentions: Sequence[Mention]) -> tuple[list[frozenset[Form]], list[Speech]]:
-    """Return the forms that the narrator uses in each paragraph, and the speeches."""
+def read_speeches(
+    number: int, text: str, mentions: Sequence[Mention]
+) -> tuple[list[frozenset[Form]], list[Speech]]:
+    """Return the forms that the narrator uses in each paragraph of one text, and the speeches, given its names."""
     starts = [mention.start for mention in mentions]
     narrated, speeches = [], []
     for index, (start, end) in enumerate(split_paragraphs(text)):

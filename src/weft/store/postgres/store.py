@@ -122,19 +122,6 @@ class PostgresStore(ExportableStore):
             )
         connection.execute("UPDATE state SET embedder = %s, dimensions = %s", (name, dimensions))
 
-    def forget_vectors(self) -> None:
-        """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
-
-        def forget(connection: Connection) -> None:
-            sequence = next_sequence(connection, names_by_number(connection, "tenants"))
-            connection.execute("UPDATE state SET embedder = NULL, dimensions = NULL")
-            connection.execute("DELETE FROM vectors")
-            # Without stamps and hashes the next indexing takes every unit and every node for changed.
-            connection.execute("DELETE FROM units")
-            connection.execute("UPDATE nodes SET content_hash = '', changed = %s", (sequence,))
-
-        self.transact(forget)
-
     def rebuild_derived(self) -> None:
         """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""
 
