@@ -248,11 +248,11 @@ class FileSource(Struct):
             if assigned[id(reader)] and isinstance(reader, RereadingFormat):
                 yield from map(_with_reason, reader.reread(files, assigned[id(reader)]))
 
-    def report_progress_to(self, tell: ReportProgress) -> None:
+    def report_progress_to(self, report: ReportProgress) -> None:
         """Pass the progress callback on to the formats that take long to list their units."""
         for _, reader in self.formats:
             if isinstance(reader, ReportsProgress):
-                reader.report_progress_to(tell)
+                reader.report_progress_to(report)
 
     def release_memory(self) -> None:
         """Let the formats release the memory they hold for reading."""
