@@ -1,5 +1,6 @@
-"""Options of the whole suite, and the server that tests of other engines share."""
+"""Options of the whole suite, and the stores, folders and servers that tests of several kinds share."""
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -33,6 +34,28 @@ def unconfigured_logs() -> Iterator[None]:
     structlog = sys.modules.get("structlog")
     if structlog is not None and structlog.is_configured():
         structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session")
+def helpdesk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the help desk, made once; a test that writes takes a copy."""
+    from weft import Weft
+
+    store = tmp_path_factory.mktemp("helpdesk") / ".weft"
+    with Weft.open(store) as weft:
+        weft.index(Path(__file__).parents[1] / "examples" / "helpdesk")
+    return store
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter, which pytest's own are not."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    for part in (folder, *folder.rglob("*")):
+        part.chmod(0o755)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,14 @@
-"""A small original novel as plain text, and how it looks when it ends earlier."""
+"""A small original novel as plain text, how it looks when it ends earlier, and the budgets of pages about one."""
+
+PRESET_BUDGETS = (
+    ("quick", 3000, 2),
+    ("standard", 8000, 5),
+    ("analysis", 15000, 15),
+    ("profile", 6000, 1),
+    ("relationships", 12000, 15),
+    ("timeline", 10000, 10),
+)
+"""Preset, tokens and entities, as the design of the narrative page recommends them."""
 
 CHAPTERS = (
     """\

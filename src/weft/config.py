@@ -286,7 +286,7 @@ def _named(given: str | Path | None, around: Environment) -> Path | None:
 
 
 def _is_folder(path: Path) -> bool:
-    """Tell whether a folder is there; a folder inside one that may not be read counts as missing."""
+    """Return whether a folder is there; a folder inside one that may not be read counts as missing."""
     try:
         return path.is_dir()
     except OSError:

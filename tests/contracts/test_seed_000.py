@@ -18,10 +18,11 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
+from manuscripts import PRESET_BUDGETS
 from weft import Edge, Node, Weft
 from weft.assemblers import EntityContextBuilder, SmartContextFormatter, UsageBasedPriority, smart_formatter
 from weft.assemblers.narrative.formatter import CACHE_SECONDS, TimedCache
-from weft.profiles import load_profile
+from weft.profiles import apply_preset, load_profile
 from weft.tokens import counter_for
 
 VAULT = UUID("5f1aaf71-4379-484e-8000-000000000000")
@@ -339,22 +340,11 @@ def test_usage_5_a_session_can_be_injected(tmp_path: Path) -> None:
 # --- Configuration Guide ---
 
 
-@pytest.mark.parametrize(
-    ("preset", "tokens", "entities"),
-    [
-        ("quick", 3000, 2),
-        ("standard", 8000, 5),
-        ("analysis", 15000, 15),
-        ("profile", 6000, 1),
-        ("relationships", 12000, 15),
-        ("timeline", 10000, 10),
-    ],
-)
+@pytest.mark.parametrize(("preset", "tokens", "entities"), PRESET_BUDGETS)
 def test_the_recommended_budgets_are_presets(preset: str, tokens: int, entities: int) -> None:
-    path = Path(load_profile.__code__.co_filename).parent / "narrative.toml"
-    values = tomllib.loads(path.read_text())["presets"][preset]
-    assert values["max_tokens"] == tokens
-    assert values["sections"]["key_entities"]["for_each"]["limit"] == entities
+    profile = apply_preset(load_profile("narrative"), preset)
+    for_each = next(each for each in profile.sections if each.name == "key_entities").for_each
+    assert (profile.max_tokens, for_each and for_each.limit) == (tokens, entities)
 
 
 # --- Output Format Examples ---

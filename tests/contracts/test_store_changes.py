@@ -61,21 +61,6 @@ def test_numbers_may_come_as_arrays(store: Store) -> None:
         assert snapshot.adjacency(ids, 3).owner.tolist() == snapshot.edges(ids) == []
 
 
-def test_forgotten_vectors_let_everything_be_embedded_anew(store: Store) -> None:
-    store.remember_embedder("one@1", 4)
-    node = prepared("notes:a", passage([1], vector=bytes([1, 2, 3, 4])))
-    sequence = store.write(Changes(upserts=(node,), units=(("default", "notes", "unit", "stamp"),)))
-    store.forget_vectors()
-    store.remember_embedder("two@1", 2)
-    assert store.units("default", "notes") == {}
-    with store.snapshot(View()) as snapshot:
-        assert [passage.vector for passage in snapshot.changes_since(sequence, 5).passages] == [b""]
-    write_nodes(store, prepared("notes:a", passage([1], vector=bytes([3, 4]))))
-    with store.snapshot(View()) as snapshot:
-        (row,) = snapshot.passages_of_nodes([id_of(store, "notes:a")])
-        np.testing.assert_allclose(snapshot.vectors([row.id]), [[0.6, 0.8]], atol=1e-6)
-
-
 Step = tuple[str, str, list[list[int]] | None, int | None]
 
 _WORLDS = count()

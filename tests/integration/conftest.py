@@ -1,14 +1,18 @@
 """The command line run in this process over real stores."""
 
 import shutil
-import tempfile
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 from command_line import EXAMPLES, Cli, Done
 
+from rest_service import Service, make_service
 from weft.interfaces.cli import run
+
+_SCHEMA_NUMBERS = count()
+"""One for each test that has a store of its own on a server."""
 
 
 @pytest.fixture
@@ -35,7 +39,7 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of the novel and the help reading, made once by the command line."""
+    """A store of the novel and the help desk, made once by the command line."""
     store = tmp_path_factory.mktemp("made") / ".weft"
     assert (
         run(["index", str(EXAMPLES / "novel"), str(EXAMPLES / "helpdesk"), "--store", str(store), "--json"]) == 0
@@ -50,11 +54,18 @@ def world(made: Path, cli: Cli, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user may enter, which pytest's own are not."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
-    yield folder
-    for part in (folder, *folder.rglob("*")):
-        part.chmod(0o755)
-    shutil.rmtree(folder)
+def service(helpdesk: Path, tmp_path: Path) -> Iterator[Service]:
+    """A service over a copy of the help desk's store, which a test may change."""
+    made = make_service(Path(shutil.copytree(helpdesk, tmp_path / ".weft")))
+    yield made
+    made.served.close()
+
+
+@pytest.fixture
+def url(postgres_url: str) -> Iterator[str]:
+    """The URL of a store on a PostgreSQL server that is not there yet."""
+    from postgres_server import drop_schema
+
+    name = f"new{next(_SCHEMA_NUMBERS)}"
+    yield f"{postgres_url}&schema={name}"
+    drop_schema(postgres_url, name)

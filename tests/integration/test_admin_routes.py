@@ -2,34 +2,18 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from rest_service import EXAMPLES, Service, make_key, make_service
+from rest_service import Service, make_key, make_service
 from weft import Weft
 from weft.interfaces.keys import Scope
 from weft.store.sqlite.backup_archive import restore_at
 
 ADMIN = (Scope.READ, Scope.ADMIN)
 NDJSON = {"Content-Type": "application/x-ndjson"}
-
-
-@pytest.fixture(scope="module")
-def helpdesk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    store = tmp_path_factory.mktemp("admin") / ".weft"
-    with Weft.open(store) as weft:
-        weft.index(EXAMPLES / "helpdesk")
-    return store
-
-
-@pytest.fixture
-def service(helpdesk: Path, tmp_path: Path) -> Iterator[Service]:
-    made = make_service(Path(shutil.copytree(helpdesk, tmp_path / ".weft")))
-    yield made
-    made.served.close()
 
 
 @pytest.fixture

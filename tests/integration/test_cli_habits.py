@@ -1,15 +1,12 @@
 """Habits of command lines: setting up, keeping quiet, no colours, a manual page, what to type next."""
 
 import json
-import os
-import pty
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from command_line import EXAMPLES, Cli
+from command_line import EXAMPLES, Cli, run_on_terminal
 
 ROOT = EXAMPLES.parent
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -19,31 +16,9 @@ from weft.interfaces.cli.init import guess_kind  # noqa: E402
 
 
 def _on_terminal(folder: Path, words: list[str], typed: bytes = b"", **variables: str) -> tuple[int, str]:
-    """Run a command on a terminal, with what is typed there, and return its code and all that is seen."""
-    ours, theirs = pty.openpty()
-    around = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT / "src"),
-        "TERM": "xterm-256color",
-        "COLUMNS": "100",
-        **variables,
-    }
-    with subprocess.Popen(
-        [sys.executable, "-m", "weft", *words], cwd=folder, env=around, stdin=theirs, stdout=theirs, stderr=theirs
-    ) as running:
-        os.close(theirs)
-        os.write(ours, typed)
-        seen = b""
-        while True:
-            try:
-                part = os.read(ours, 65_536)
-            except OSError:
-                break
-            if not part:
-                break
-            seen += part
-        code = running.wait()
-    os.close(ours)
+    """Run a command on a terminal with colours, and return its code and all that is seen."""
+    around = {"TERM": "xterm-256color", "COLUMNS": "100", **variables}
+    code, seen = run_on_terminal(folder, *words, typed=typed, **around)
     return code, seen.decode()
 
 

@@ -9,14 +9,13 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 from command_line import Cli
 
-from rest_service import EXAMPLES, Service, make_key, make_service
+from rest_service import Service, make_key, make_service
 from weft import Edge, Node, Weft
 from weft.errors import InvalidInput, StoreCorrupt
 from weft.interfaces.audit import AuditLog
@@ -28,21 +27,6 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 FAQ = {"tenant_id": "support", "node_type": "faq", "title": "Zebra stable"}
 ADMIN = (Scope.READ, Scope.ADMIN)
-
-
-@pytest.fixture(scope="module")
-def helpdesk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    store = tmp_path_factory.mktemp("operations") / ".weft"
-    with Weft.open(store) as weft:
-        weft.index(EXAMPLES / "helpdesk")
-    return store
-
-
-@pytest.fixture
-def service(helpdesk: Path, tmp_path: Path) -> Iterator[Service]:
-    made = make_service(Path(shutil.copytree(helpdesk, tmp_path / ".weft")))
-    yield made
-    made.served.close()
 
 
 def audit_lines(store: Path) -> list[dict[str, object]]:

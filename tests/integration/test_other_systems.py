@@ -5,7 +5,6 @@ pages, files that another program holds, and long paths. Nothing here needs thos
 """
 
 import os
-import pty
 import subprocess
 import sys
 import unicodedata
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import EXAMPLES, Cli
+from command_line import EXAMPLES, Cli, run_on_terminal
 
 from weft import Weft
 
@@ -22,32 +21,9 @@ _QUESTION = "which city has the café?"
 _NOTE = "# Städte\n\nThe café in 東京 is open → ask for the “flat white”.\n"
 
 
-def _run_on_terminal(folder: Path, encoding: str, *arguments: str) -> tuple[int, bytes]:
+def _run_with_encoding(folder: Path, encoding: str, *words: str) -> tuple[int, bytes]:
     """Run a command on a terminal of this encoding, and return its code and the bytes that it printed."""
-    ours, theirs = pty.openpty()
-    around = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
-    with subprocess.Popen(
-        [sys.executable, "-m", "weft", *arguments],
-        cwd=folder,
-        env=around,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    ) as running:
-        os.close(theirs)
-        printed = b""
-        while True:
-            try:
-                part = os.read(ours, 65_536)
-            except OSError:
-                # Linux reports the end of a terminal as an error.
-                break
-            if not part:
-                break
-            printed += part
-        code = running.wait()
-    os.close(ours)
-    return code, printed
+    return run_on_terminal(folder, *words, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
 
 
 @pytest.mark.parametrize(
@@ -57,11 +33,11 @@ def test_a_terminal_in_an_old_code_page_gets_escapes_and_no_failure(
     tmp_path: Path, encoding: str, kept: str, escaped: str
 ) -> None:
     (tmp_path / "cities.md").write_text(_NOTE, "utf-8")
-    assert _run_on_terminal(tmp_path, encoding, "index", ".")[0] == 0
+    assert _run_with_encoding(tmp_path, encoding, "index", ".")[0] == 0
     for command in (("context", _QUESTION), ("search", _QUESTION), ("status",), ("--help",), ("doctor",)):
-        code, printed = _run_on_terminal(tmp_path, encoding, *command)
+        code, printed = _run_with_encoding(tmp_path, encoding, *command)
         assert code == 0, printed.decode(encoding)
-    _, page = _run_on_terminal(tmp_path, encoding, "context", _QUESTION)
+    _, page = _run_with_encoding(tmp_path, encoding, "context", _QUESTION)
     assert kept.encode(encoding) in page
     assert escaped.encode() in page
 

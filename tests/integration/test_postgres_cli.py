@@ -1,28 +1,15 @@
 """Every command works on a store on a server as on an embedded one, and several services on it behave as one."""
 
 import json
-from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
-import pytest
 from command_line import EXAMPLES, Cli
 from starlette.testclient import TestClient
 
-from postgres_server import drop_schema
 from rest_service import Service
 from weft import Weft
 from weft.interfaces.rest.app import make_app
 from weft.interfaces.rest.served_store import Served, Serving
-
-NAMES = (f"cli{number}" for number in count())
-
-
-@pytest.fixture
-def url(postgres_url: str) -> Iterator[str]:
-    name = next(NAMES)
-    yield f"{postgres_url}&schema={name}"
-    drop_schema(postgres_url, name)
 
 
 def test_commands_print_on_a_server_what_they_print_on_a_folder(cli: Cli, url: str, tmp_path: Path) -> None:

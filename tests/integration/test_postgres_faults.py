@@ -6,7 +6,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,7 +13,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from postgres_server import drop_schema, new_database, running_server, start, stop
+from postgres_server import new_database, running_server, start, stop
 from weft import Node, Weft
 from weft.errors import (
     InvalidInput,
@@ -35,26 +34,17 @@ from weft.store.postgres import PostgresStore, pool
 from weft.store.postgres.connection import connect, translate_errors
 from weft.store.postgres.schema import MIGRATIONS, install_extensions, prepare_schema
 
-NAMES = (f"faults{number}" for number in count())
 Open = Callable[..., Weft]
 LARGEST_FILE = 24_000_000
 """Bytes; more than a segment of the server's log, which must not run full."""
 
 
 @pytest.fixture
-def place(postgres_url: str) -> Iterator[str]:
-    """The URL of a store that is not there yet."""
-    name = next(NAMES)
-    yield f"{postgres_url}&schema={name}"
-    drop_schema(postgres_url, name)
-
-
-@pytest.fixture
-def opened(place: str, tmp_path: Path) -> Iterator[Open]:
+def opened(url: str, tmp_path: Path) -> Iterator[Open]:
     """Opens the store, each time as another process would."""
     wefts: list[Weft] = []
 
-    def opening(url: str = place, **options: object) -> Weft:
+    def opening(url: str = url, **options: object) -> Weft:
         wefts.append(Weft.open(url, folder=tmp_path, **options))  # type: ignore[arg-type]
         return wefts[-1]
 
@@ -207,11 +197,11 @@ def test_a_wrong_password_is_told_without_printing_it(postgres_url: str, tmp_pat
     assert "secret" not in str(failure.value)
 
 
-def test_a_database_or_a_store_that_is_not_there_is_told(postgres_url: str, place: str, tmp_path: Path) -> None:
+def test_a_database_or_a_store_that_is_not_there_is_told(postgres_url: str, url: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no such database"):
         Weft.open(postgres_url.replace("/postgres?", "/nowhere?"), folder=tmp_path)
     with pytest.raises(StoreError, match="There is no Weft store"):
-        Weft.open(place, folder=tmp_path, create=False)
+        Weft.open(url, folder=tmp_path, create=False)
 
 
 # --- the server ------------------------------------------------------------------------------------------
@@ -277,10 +267,10 @@ class Answering:
     ],
 )
 def test_a_server_without_pgvector_or_with_an_old_one_is_told_what_to_run(
-    place: str, offered: list[tuple[str, str]], told: str
+    url: str, offered: list[tuple[str, str]], told: str
 ) -> None:
     with pytest.raises(StoreError, match=told):
-        install_extensions(Answering(*offered), read_address(place))  # type: ignore[arg-type]
+        install_extensions(Answering(*offered), read_address(url))  # type: ignore[arg-type]
 
 
 def test_bm25_that_the_server_does_not_have_is_named_with_its_statement(postgres_url: str, tmp_path: Path) -> None:
@@ -296,16 +286,16 @@ def test_bm25_that_the_server_does_not_have_is_named_with_its_statement(postgres
         assert weft.index_status()["words"] == "tsvector"
 
 
-def test_an_old_server_is_refused_by_its_version(place: str) -> None:
+def test_an_old_server_is_refused_by_its_version(url: str) -> None:
     with pytest.raises(StoreError, match=r"is PostgreSQL 18; Weft needs 99 or newer"):
-        prepare_schema(read_address(place), create=True, read_only=False, oldest_server=99)
+        prepare_schema(read_address(url), create=True, read_only=False, oldest_server=99)
 
 
-def test_a_full_disk_leaves_the_state_before(opened: Open, place: str) -> None:
+def test_a_full_disk_leaves_the_state_before(opened: Open, url: str) -> None:
     weft = opened()
     sequence = weft.put([note("one")]).sequence
-    name = read_address(place).schema
-    with psycopg.connect(read_address(place).server, autocommit=True) as link:
+    name = read_address(url).schema
+    with psycopg.connect(read_address(url).server, autocommit=True) as link:
         link.execute(
             f"CREATE FUNCTION {name}.no_space() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
             " RAISE EXCEPTION 'no space' USING ERRCODE = 'disk_full'; END $$"
@@ -318,12 +308,12 @@ def test_a_full_disk_leaves_the_state_before(opened: Open, place: str) -> None:
     assert weft.put([note("two")]).sequence > sequence
 
 
-def test_a_reader_may_not_write_and_a_busy_writer_is_told(opened: Open, place: str) -> None:
+def test_a_reader_may_not_write_and_a_busy_writer_is_told(opened: Open, url: str) -> None:
     opened()
     with pytest.raises(StoreReadOnly, match="read-only"):
         opened(read_only=True).put([note("one")])
-    holder = PostgresStore.open(read_address(place))
-    waiting = PostgresStore.open(read_address(place), busy_seconds=0.05)
+    holder = PostgresStore.open(read_address(url))
+    waiting = PostgresStore.open(read_address(url), busy_seconds=0.05)
     with holder.writing(), pytest.raises(StoreBusy, match=r"0\.05 seconds"), waiting.writing():
         pass
     holder.close()
@@ -333,26 +323,26 @@ def test_a_reader_may_not_write_and_a_busy_writer_is_told(opened: Open, place: s
 # --- migrations ------------------------------------------------------------------------------------------
 
 
-def test_many_that_open_a_new_store_at_once_make_it_once(place: str) -> None:
+def test_many_that_open_a_new_store_at_once_make_it_once(url: str) -> None:
     with ThreadPoolExecutor(4) as pool:
-        stores = list(pool.map(lambda _: PostgresStore.open(read_address(place)), range(4)))
+        stores = list(pool.map(lambda _: PostgresStore.open(read_address(url)), range(4)))
     assert len({store.status().location for store in stores}) == 1
     for store in stores:
         store.close()
 
 
-def test_several_servers_that_bring_an_old_store_up_to_date_at_once_do_it_once(place: str) -> None:
-    prepare_schema(read_address(place), create=True, read_only=False, migrations=MIGRATIONS[:1])
+def test_several_servers_that_bring_an_old_store_up_to_date_at_once_do_it_once(url: str) -> None:
+    prepare_schema(read_address(url), create=True, read_only=False, migrations=MIGRATIONS[:1])
     with ThreadPoolExecutor(4) as pool:
-        stores = list(pool.map(lambda _: PostgresStore.open(read_address(place)), range(4)))
+        stores = list(pool.map(lambda _: PostgresStore.open(read_address(url)), range(4)))
     applied = stores[0]._rows("SELECT number FROM migrations ORDER BY number")
     assert [number for (number,) in applied] == [*range(1, len(MIGRATIONS) + 1)]
     for store in stores:
         store.close()
 
 
-def test_a_migration_that_breaks_off_leaves_the_steps_before_it_and_goes_on_next_time(place: str) -> None:
-    address = read_address(place)
+def test_a_migration_that_breaks_off_leaves_the_steps_before_it_and_goes_on_next_time(url: str) -> None:
+    address = read_address(url)
     broken = (*MIGRATIONS, ("a step", "CREATE TABLE half (id int); SELECT 1/0"))
     with pytest.raises((StoreError, InvalidInput)), translate_errors(address):
         prepare_schema(address, create=True, read_only=False, migrations=broken)
@@ -362,9 +352,9 @@ def test_a_migration_that_breaks_off_leaves_the_steps_before_it_and_goes_on_next
         assert connection.execute("SELECT count(*) FROM half").fetchall() == [(0,)]
 
 
-def test_a_store_of_a_newer_weft_is_left_alone(opened: Open, place: str) -> None:
+def test_a_store_of_a_newer_weft_is_left_alone(opened: Open, url: str) -> None:
     opened()
-    address = read_address(place)
+    address = read_address(url)
     with psycopg.connect(address.server, autocommit=True) as link:
         link.execute(f"INSERT INTO {address.schema}.migrations VALUES (99, 'from the future')")
     with pytest.raises(StoreTooNew, match="version 99"):
@@ -374,10 +364,10 @@ def test_a_store_of_a_newer_weft_is_left_alone(opened: Open, place: str) -> None
 # --- tenants ---------------------------------------------------------------------------------------------
 
 
-def test_the_server_hides_other_tenants_from_a_query_that_forgets_them(opened: Open, place: str) -> None:
+def test_the_server_hides_other_tenants_from_a_query_that_forgets_them(opened: Open, url: str) -> None:
     weft = opened()
     weft.put([note("mine"), note("theirs", tenant="other")], [])
-    address = read_address(place)
+    address = read_address(url)
     with psycopg.connect(address.server, autocommit=True) as link:
         link.execute("CREATE ROLE guest LOGIN")
         link.execute(f"GRANT USAGE ON SCHEMA {address.schema} TO guest")
@@ -401,17 +391,17 @@ def test_a_tenant_with_nine_tenths_of_the_nodes_hides_nothing_of_a_small_one(ope
     assert {each.node.key for each in found.candidates} == {f"s:small{number}" for number in range(30)}
 
 
-def test_a_replica_is_read_while_it_has_every_write_and_the_primary_otherwise(opened: Open, place: str) -> None:
+def test_a_replica_is_read_while_it_has_every_write_and_the_primary_otherwise(opened: Open, url: str) -> None:
     weft = opened()
     weft.put([note("one")])
     weft.close()
-    address = read_address(place)
+    address = read_address(url)
     copied = address.server.replace("/postgres?", "/replica?")
     with psycopg.connect(address.server.replace("/postgres?", "/template1?"), autocommit=True) as link:
         link.execute("DROP DATABASE IF EXISTS replica")
         link.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'")
         link.execute("CREATE DATABASE replica TEMPLATE postgres")
-    weft = opened(f"{place}&replica={quote(copied, safe='')}")
+    weft = opened(f"{url}&replica={quote(copied, safe='')}")
     assert weft.store.pools.choose() is weft.store.pools.replica  # type: ignore[union-attr]
     assert weft.search("fox").candidates
     weft.put([note("two")])
@@ -423,10 +413,10 @@ def test_a_replica_is_read_while_it_has_every_write_and_the_primary_otherwise(op
 
 
 def test_while_the_primary_is_away_the_replica_answers_and_the_other_way_round(
-    opened: Open, place: str, monkeypatch: pytest.MonkeyPatch
+    opened: Open, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened().put([note("one")])
-    address = read_address(place)
+    address = read_address(url)
     nowhere, tried = address.server.replace("host=", "host=/nowhere"), []
 
     def trying(*given: object) -> object:

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ import pytest
 from command_line import Cli
 from starlette.testclient import TestClient
 
-from postgres_server import drop_schema
 from rest_service import make_key
 from weft import Node, Weft
 from weft.embed import open_embedder
@@ -31,8 +29,6 @@ from weft.store.open import read_address
 from weft.store.postgres import jobs, vector_spaces
 from weft.store.postgres.search import graph_statement
 
-NAMES = (f"jobs{number}" for number in count())
-
 
 class Other:
     """An embedder of another width that knows only how long a text is."""
@@ -41,13 +37,6 @@ class Other:
 
     def embed(self, texts: list[str]) -> np.ndarray:
         return np.array([[1.0 + len(text) % (n + 2) for n in range(8)] for text in texts], np.float32)
-
-
-@pytest.fixture
-def url(postgres_url: str) -> Iterator[str]:
-    name = next(NAMES)
-    yield f"{postgres_url}&schema={name}"
-    drop_schema(postgres_url, name)
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def serving(url: str, folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def addresses(cli: Cli, postgres_url: str, tmp_path: Path) -> Iterator[list[str]]:
-    """Where two such programs serve the help reading."""
+    """Where two such programs serve the help desk."""
     url = f"{postgres_url}&schema=serving"
     assert cli("index", EXAMPLES / "helpdesk", "--store", url).code == 0
     with ExitStack() as stack:

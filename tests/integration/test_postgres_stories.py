@@ -1,19 +1,16 @@
 """Stories in a PostgreSQL store: told alike, and known up to a chapter without a trace of later ones."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 
 import pytest
 from command_line import EXAMPLES, Cli
 
 from manuscripts import CHAPTERS, long_manuscript, manuscript
-from postgres_server import drop_schema
 from weft import Weft
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-NAMES = (f"stories{number}" for number in count())
 QUESTIONS = ("Who is Margaret Vane?", "What happened at Harrow Lock?")
 ASKED = {
     "novel": ("Who are Tamsin Roke's allies?", "What happened to Odo Farrant?", "What is wrong with the table?"),
@@ -25,13 +22,6 @@ CORRECTIONS = (
     ("type", "Kettle Bridge", "faction"),
     ("hide", "Dunmarrow"),
 )
-
-
-@pytest.fixture
-def url(postgres_url: str) -> Iterator[str]:
-    name = next(NAMES)
-    yield f"{postgres_url}&schema={name}"
-    drop_schema(postgres_url, name)
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
 """The knowledge service over HTTP: its contract, its tenants, its keys, and what it does with bad input."""
 
-import shutil
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rest_service import EXAMPLES, Service, make_key, make_service
+from rest_service import Service, make_key, make_service
 from weft import Filter, Weft
 
 FAQ = {
@@ -20,23 +18,6 @@ FAQ = {
     "content": {"question": "Where is my zebra?", "answer": "In the stable, behind the lighthouse."},
     "tags": ["zebra"],
 }
-
-
-@pytest.fixture(scope="module")
-def reading(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of the help reading, made once."""
-    store = tmp_path_factory.mktemp("reading") / ".weft"
-    with Weft.open(store) as weft:
-        weft.index(EXAMPLES / "helpdesk")
-    return store
-
-
-@pytest.fixture
-def service(reading: Path, tmp_path: Path) -> Iterator[Service]:
-    store = Path(shutil.copytree(reading, tmp_path / ".weft"))
-    made = make_service(store)
-    yield made
-    made.served.close()
 
 
 # --- the contract ---
@@ -128,8 +109,6 @@ def test_without_a_budget_the_token_figures_are_null(service: Service) -> None:
 
 
 def test_an_unknown_token_model_is_counted_as_cl100k_and_said_so(service: Service) -> None:
-    notes = service.ask("refund", "support", max_tokens=500, token_model="gpt-unheard-of-9")["notes"]
-    assert any("gpt-unheard-of-9" in note for note in notes) or notes == []
     notes = service.ask("refund", "support", max_tokens=500, token_model="mystery")["notes"]
     assert any("cl100k_base" in note for note in notes)
 
@@ -264,9 +243,7 @@ def test_a_node_is_created_found_changed_and_deleted(service: Service) -> None:
     assert http.get(place).json() == changed.json()
     assert http.delete(place).status_code == 204
     assert http.get(place).status_code == 404
-    assert service.ask("giraffe", "support")["entry_points"][:1] == [] or (
-        service.ask("giraffe", "support")["entry_points"][0]["id"] != node["id"]
-    )
+    assert node["id"] not in [entry["id"] for entry in service.ask("giraffe", "support")["entry_points"]]
 
 
 def test_a_batch_is_upserted_by_key_and_says_what_changed(service: Service) -> None:
@@ -385,17 +362,17 @@ def test_a_revoked_key_stops_at_once(service: Service) -> None:
     assert service.http.get("/api/profiles", headers=other).status_code == 200
 
 
-def test_without_keys_only_this_machine_is_served(reading: Path) -> None:
-    outside = make_service(reading, client="192.0.2.7")
+def test_without_keys_only_this_machine_is_served(helpdesk: Path) -> None:
+    outside = make_service(helpdesk, client="192.0.2.7")
     assert outside.http.post("/api/context", json={}).status_code == 403
     assert outside.http.get("/metrics").status_code == 403
     assert outside.http.get("/healthz").status_code == 200
-    rebound = make_service(reading)
+    rebound = make_service(helpdesk)
     assert rebound.http.post("/api/context", json={}, headers={"host": "evil.example"}).status_code == 403
 
 
-def test_a_read_only_service_refuses_writes_and_answers_questions(reading: Path) -> None:
-    service = make_service(reading, read_only=True)
+def test_a_read_only_service_refuses_writes_and_answers_questions(helpdesk: Path) -> None:
+    service = make_service(helpdesk, read_only=True)
     assert service.http.post("/api/nodes", json=FAQ).status_code == 403
     assert service.ask("refund", "support")["entry_points"]
 

@@ -1,6 +1,7 @@
 """Programs that ask the service: our client, LangChain's retriever, and the contract's own examples."""
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,8 @@ from weft.interfaces.integrations.langchain import WeftRetriever
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("clients") / ".weft"
-    with Weft.open(folder) as weft:
-        weft.index(EXAMPLES / "helpdesk")
-    return folder
+def store(helpdesk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(helpdesk, tmp_path_factory.mktemp("clients") / ".weft"))
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,14 @@
 """LlamaIndex and Haystack get the same nodes as LangChain, from a service and from a store."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rest_service import EXAMPLES, make_service, running
-from weft import Weft
+from rest_service import make_service, running
 from weft.errors import InvalidInput
 from weft.interfaces.integrations import langchain
 
@@ -25,11 +25,8 @@ Found = list[tuple[str, str, dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("retrievers") / ".weft"
-    with Weft.open(folder) as weft:
-        weft.index(EXAMPLES / "helpdesk")
-    return folder
+def store(helpdesk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(helpdesk, tmp_path_factory.mktemp("retrievers") / ".weft"))
 
 
 @pytest.fixture(scope="module")

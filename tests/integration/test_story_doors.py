@@ -9,7 +9,7 @@ import pytest
 from command_line import Cli
 from mcp_calls import call, server, text
 
-from manuscripts import long_manuscript
+from manuscripts import PRESET_BUDGETS, long_manuscript
 from rest_service import make_service
 from weft import Node, Weft
 from weft.assemblers import SmartContextFormatter
@@ -113,17 +113,7 @@ def test_every_door_prints_the_same_page(cli: Cli, store: Path, given: dict[str,
     assert "### Orsolya Feld (CHARACTER)" in printed
 
 
-@pytest.mark.parametrize(
-    ("preset", "tokens", "entities"),
-    [
-        ("quick", 3000, 2),
-        ("standard", 8000, 5),
-        ("analysis", 15000, 15),
-        ("profile", 6000, 1),
-        ("relationships", 12000, 15),
-        ("timeline", 10000, 10),
-    ],
-)
+@pytest.mark.parametrize(("preset", "tokens", "entities"), PRESET_BUDGETS)
 def test_a_preset_has_its_numbers_and_explicit_ones_win(
     cli: Cli, crowd: Path, preset: str, tokens: int, entities: int
 ) -> None:

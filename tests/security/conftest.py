@@ -6,17 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rest_service import EXAMPLES, Service, make_service
-from weft import Weft
-
-
-@pytest.fixture(scope="session")
-def helpdesk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of the help desk, made once."""
-    store = tmp_path_factory.mktemp("helpdesk") / ".weft"
-    with Weft.open(store) as weft:
-        weft.index(EXAMPLES / "helpdesk")
-    return store
+from rest_service import Service, make_service
 
 
 @pytest.fixture

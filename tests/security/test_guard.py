@@ -75,10 +75,13 @@ def test_marks_are_paid_for_within_the_budget(weft: Weft, budget: int, format: s
 
 @pytest.mark.parametrize("budget", [30, 45, 60, 80, 120])
 def test_no_instructions_are_printed_without_their_mark_however_small_the_page(weft: Weft, budget: int) -> None:
-    page = weft.context("harbour pump", guard=True, max_tokens=budget, now=NOW).text
-    for line, text in enumerate(lines := page.splitlines()):
-        if "Ignore all previous" in text or "Ignore your" in text:
-            assert any(INSTRUCTIONS in near for near in lines[line : line + 8])
+    lines = weft.context("harbour pump", guard=True, max_tokens=budget, now=NOW).text.splitlines()
+    orders = [
+        number for number, line in enumerate(lines) if "Ignore all previous" in line or "Ignore your" in line
+    ]
+    # The largest of these pages has some, so that there is something to look at.
+    assert orders or budget < 120
+    assert all(any(INSTRUCTIONS in near for near in lines[number : number + 8]) for number in orders)
 
 
 def test_a_guarded_request_is_kept_and_asked_again_as_such(weft: Weft) -> None:

@@ -429,7 +429,7 @@ class Weft:
         return self.reader.index.status()
 
     def holds(self, tenant: str) -> bool:
-        """Tell whether a tenant has anything to search."""
+        """Return whether a tenant has anything to search."""
         return self.reader.holds(tenant)
 
     def verify(self) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ class LinkFilter(Struct, frozen=True):
             raise UnknownName("direction", self.direction, DIRECTIONS)
 
     def admits(self, node: Node) -> bool:
-        """Tell whether a neighbour is of a wanted kind."""
+        """Return whether a neighbour is of a wanted kind."""
         return not self.kinds or node.kind in self.kinds
 
 
@@ -349,7 +349,7 @@ class Reader:
             return tuple(row.node for row in snapshot.nodes(page).values())
 
     def holds(self, tenant: str) -> bool:
-        """Tell whether a tenant has anything to search."""
+        """Return whether a tenant has anything to search."""
         with self.store.snapshot(View((tenant,))) as snapshot:
             return snapshot.statistics([]).passages > 0
 
@@ -399,7 +399,7 @@ def choose_page(snapshot: Snapshot) -> str:
 
 
 def holds_tana(snapshot: Snapshot) -> bool:
-    """Tell whether a view holds notes of Tana."""
+    """Return whether a view holds notes of Tana."""
     return _count(snapshot, form=TANA_FORM) > 0
 
 
@@ -426,7 +426,7 @@ def _is_link(name: str) -> bool:
 
 
 def is_also_a_word(word: str, nodes: tuple[Node, ...], snapshot: Snapshot) -> bool:
-    """Whether a bare id also stands in other nodes as a word, so that the caller may as well mean the word."""
+    """Return whether a bare id is also a word of other nodes, so that the caller may as well mean the word."""
     titles = {name.casefold() for node in nodes for name in (node.title, *(alias.text for alias in node.aliases))}
     # Ids such as `a1B2` or `fooBar` are not words that someone would search for.
     looks_like_a_word = word.isalpha() and (word.islower() or word.istitle() or word.isupper())

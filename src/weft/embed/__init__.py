@@ -66,7 +66,7 @@ def _open_plugin(kind: str, argument: str) -> Embedder:
 
 
 def is_own_model(name: str) -> bool:
-    """Tell whether an embedder is, by its name, a model that ships or shipped with Weft."""
+    """Return whether an embedder is, by its name, a model that ships or shipped with Weft."""
     return name.startswith(OWN_MODELS)
 
 

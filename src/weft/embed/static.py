@@ -122,21 +122,19 @@ class StaticEmbedder:
     A row of the table holds two four-bit codes a byte (first half low, second half high) and, last, its scale.
     """
 
+    name = NAME
     embeds_snippets = True
     """Whether it is quick enough to embed every snippet of a store beside every passage."""
 
-    def __init__(self, table: NDArray[np.uint8], vocabulary: dict[str, int], name: str = NAME) -> None:
-        self.name = name
+    def __init__(self, table: NDArray[np.uint8], vocabulary: dict[str, int]) -> None:
         self._half = int(table.shape[1]) - 1
         self.dimensions = 2 * self._half
         self._table = table
         self._word_tokens = _Words(vocabulary)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the shipped model as a call: another process loads its table by itself."""
-        if self.name == NAME:
-            return static_embedder, ()
-        return StaticEmbedder, (self._table, self._word_tokens.vocabulary, self.name)
+        """Pickle the model as a call: another process loads its table by itself."""
+        return static_embedder, ()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one L2-normalised row a text; a text without a known token is a row of zeros."""

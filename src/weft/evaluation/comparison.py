@@ -161,7 +161,7 @@ def _are_numbers(value: object) -> TypeGuard[Mapping[str, float]]:
     return isinstance(value, Mapping) and all(type(number) in (int, float) for number in value.values())
 
 
-def compare(first: Rows, second: Rows, *, seed: int = SEED, resamples: int = RESAMPLES) -> tuple[Difference, ...]:
+def compare(first: Rows, second: Rows, *, seed: int = SEED) -> tuple[Difference, ...]:
     """Return the difference in every measure that both runs have, over the questions that both have."""
     import numpy as np
 
@@ -169,7 +169,7 @@ def compare(first: Rows, second: Rows, *, seed: int = SEED, resamples: int = RES
     questions, names = _shared_rows(first, second)
     left = np.array([[first[id][name] for name in names] for id in questions])
     right = np.array([[second[id][name] for name in names] for id in questions])
-    drawn = _resample(right - left, seed, resamples)
+    drawn = _resample(right - left, seed)
     low, high = np.quantile(drawn, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2], axis=0)
     # Two-sided, so the smaller tail counts twice; ties at zero can lift that above one.
     p = np.minimum(1.0, 2 * np.minimum((drawn <= 0).mean(axis=0), (drawn >= 0).mean(axis=0)))
@@ -204,15 +204,15 @@ def _rounded(value: "np.floating[Any]") -> float:
     return round(float(value), 6)
 
 
-def _resample(differences: "Floats", seed: int, resamples: int) -> "Floats":
+def _resample(differences: "Floats", seed: int) -> "Floats":
     """Return the mean differences of samples drawn with replacement; the same questions for every measure."""
     import numpy as np
 
     count = len(differences)
     random = np.random.default_rng(seed)
     parts: list[Floats] = []
-    for start in range(0, resamples, _RESAMPLES_PER_CHUNK):
-        size = min(_RESAMPLES_PER_CHUNK, resamples - start)
+    for start in range(0, RESAMPLES, _RESAMPLES_PER_CHUNK):
+        size = min(_RESAMPLES_PER_CHUNK, RESAMPLES - start)
         # How often each question is drawn, instead of which ones: one product gives all means of a sample.
         drawn = random.multinomial(count, np.full(count, 1 / count), size=size)
         parts.append(drawn @ differences / count)

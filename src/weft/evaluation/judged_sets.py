@@ -322,10 +322,10 @@ class CorpusSource:
     A mark is a field with a number, which filters see and searches do not.
     """
 
-    def __init__(self, judged: JudgedSet, *, scoped: bool = False, tenant: str = DEFAULT_TENANT) -> None:
+    def __init__(self, judged: JudgedSet, *, scoped: bool = False) -> None:
         self.name = judged.name
         self.maker = f"evaluation:{judged.name}@{_VERSION}"
-        self._settings = SourceSettings(judged.name, self.maker, tenant)
+        self._settings = SourceSettings(judged.name, self.maker, DEFAULT_TENANT)
         self._marks = _scope_marks(judged) if scoped else {}
         self._scopes = judged.scopes if scoped else {}
         self._location = judged.location

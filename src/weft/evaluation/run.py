@@ -259,7 +259,7 @@ def find_evidence(context: Context, answers: Sequence[str], texts: Mapping[str, 
 
 
 def _holds_answer(item: Item, wanted: Sequence[str], page: str) -> bool:
-    """Tell whether an excerpt holds an answer that its document holds."""
+    """Return whether an excerpt holds an answer that its document holds."""
     text = item.candidate.node.text
     spans = [text[start:end] for start, end in item.spans]
     printed = [_words(span) for span in spans if _letters(span) in page]

@@ -168,7 +168,7 @@ def join_shown(before: Shown | None, now: Shown) -> Shown:
 
 
 def is_received(received: Received | None, candidate: Candidate) -> bool:
-    """Tell whether a session has what this candidate would show: unchanged, and whole or the part that matters."""
+    """Return whether a session has what this candidate would show: unchanged, and whole or its needed part."""
     if received is None:
         return False
     node = candidate.node

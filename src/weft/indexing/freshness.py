@@ -40,8 +40,6 @@ _MAX_FILES: Final = 20
 _MAX_NAMED: Final = 5
 """Files that a note names; a checkout of another branch may change hundreds."""
 
-Clock = Callable[[], float]
-"""A clock that only goes forward, in seconds."""
 Marks = Mapping[tuple[str, str, str], Stale]
 """The changes of files since they were read, by (tenant, source, file)."""
 
@@ -99,13 +97,11 @@ class Upkeep:
         open_embedder: Callable[[tuple[str, int] | None], Embedder | None],
         open_counter: Callable[[], TokenCounter],
         seconds: float = REFRESH_SECONDS,
-        clock: Clock = time.monotonic,
         working: Path | None = None,
     ) -> None:
         self._folder, self._store, self._index = folder, store, index
         self._open_embedder, self._open_counter = open_embedder, open_counter
-        self._seconds, self._clock = seconds, clock
-        self._working = working
+        self._seconds, self._working = seconds, working
         self.last = FRESH
         """The outcome of the last check."""
 
@@ -220,7 +216,7 @@ class Upkeep:
             stamps = found.tree.files
             small = [name for name in (*found.changed, *found.new) if stamps[name][1] <= _MAX_BYTES]
             small.sort(key=lambda name: (-stamps[name][0], name))
-            deadline = self._clock() + self._seconds
+            deadline = time.monotonic() + self._seconds
             indexing = IndexingContext(self._store, self._index, embedder, self._open_counter())
             yield from refresh_files(
                 source,
@@ -229,7 +225,7 @@ class Upkeep:
                 names=sorted(found.tree.files),
                 changed=small[:_MAX_FILES],
                 gone=found.gone,
-                is_over=lambda: self._clock() >= deadline,
+                is_over=lambda: time.monotonic() >= deadline,
             )
             reapply_edits(indexing, record.tenant)
 

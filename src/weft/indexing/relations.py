@@ -54,7 +54,7 @@ class LinkSettings(Struct, frozen=True):
         return not self.shared_tags and self.similar is None
 
     def takes(self, kind: str, key: str) -> bool:
-        """Tell whether a node of this kind and key is linked."""
+        """Return whether a node of this kind and key is linked."""
         return not self.kinds or (kind in self.kinds and FOUND_ENTITY not in key)
 
 
@@ -164,7 +164,7 @@ class RelationLinker(Struct):
         return self._settings[tenant]
 
     def _has_links(self, tenant: str) -> bool:
-        """Tell whether a tenant holds nodes that its settings link."""
+        """Return whether a tenant holds nodes that its settings link."""
         kinds = self._tenant_settings(tenant).kinds
         if kinds and tenant not in self._with_links:
             with self.store.snapshot(View((tenant,))) as snapshot:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.request import clean, make_filter, make_request, make_view
-from weft.model import Candidate, Context, Filter, Topic, View
+from weft.model import Candidate, Context, Filter, Request, Topic, View
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -53,17 +53,7 @@ def _ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
     targets = find_targets(weft, values.get("topic") or (), view, profile, values.get("blend"))
     notes = check_filter(weft, make_filter(values), view.tenants)
     changes = working_changes(weft, targets.question, view)
-    request = make_request(
-        values,
-        question=targets.question,
-        start=targets.start,
-        topics=targets.topics,
-        profile=profile,
-        candidates=changes,
-    )
-    if changes:
-        # The question's words need not stand in a difference for it to be the answer.
-        request = replace(request, floor=0.0)
+    request = make_targeted_request(values, targets, profile, changes)
     now = values.get("now") or datetime.now(UTC)
     context = weft.kept(request, now, session=clean_session_name(values.get("session")))
     return replace(context, notes=(*notes, *targets.notes, *context.notes))
@@ -133,6 +123,22 @@ class Targets(Struct, frozen=True):
     start: tuple[str, ...] = ()
     topics: tuple[Topic, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def make_targeted_request(
+    values: Mapping[str, Any], targets: Targets, profile: str, changes: tuple[Candidate, ...] | None
+) -> Request:
+    """Return the request of a caller's values about the targets; `changes` are those that nobody committed yet."""
+    request = make_request(
+        values,
+        question=targets.question,
+        start=targets.start,
+        topics=targets.topics,
+        profile=profile,
+        candidates=changes,
+    )
+    # The question's words need not stand in a difference for it to be the answer.
+    return replace(request, floor=0.0) if changes else request
 
 
 def find_targets(

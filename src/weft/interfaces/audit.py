@@ -31,8 +31,8 @@ class AuditLog:
     def write(self, event: str, **facts: str | int | None) -> None:
         """Append one line. A log that cannot be written is no reason to refuse the caller."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        told = {name: _bounded(value) for name, value in facts.items() if value not in (None, "")}
-        line = orjson.dumps({"at": at, "event": event, **told}) + b"\n"
+        written = {name: _bounded(value) for name, value in facts.items() if value not in (None, "")}
+        line = orjson.dumps({"at": at, "event": event, **written}) + b"\n"
         try:
             self._rotate_if_large()
             # One write of a short line to a file that is opened to append is never mixed with another's.

@@ -354,8 +354,8 @@ def _texts(node: Node) -> Iterator[str]:
         yield from (memory.text, *(earlier.text for earlier in memory.history))
     elif node.kind == EXPERIENCE and node.fields.get("axis") == "full":
         # Files, dates and words of the vocabulary are shared with other records.
-        told = msgspec.to_builtins(experience_from_node(node))
-        yield from (text for text in _strings({**told, "files": [], "tier_reason": ""}) if " " in text)
+        values = msgspec.to_builtins(experience_from_node(node))
+        yield from (text for text in _strings({**values, "files": [], "tier_reason": ""}) if " " in text)
 
 
 def _strings(value: Any) -> Iterator[str]:

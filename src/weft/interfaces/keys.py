@@ -80,7 +80,7 @@ class Key(Struct, frozen=True):
     limits: Limits = Limits()
 
     def is_expired(self, now: datetime) -> bool:
-        """Whether the key's time is over."""
+        """Return whether the key's time is over."""
         return bool(self.expires) and datetime.fromisoformat(self.expires) <= now
 
 
@@ -131,7 +131,7 @@ class KeyRing:
         return self._keys
 
     def is_open(self) -> bool:
-        """Whether no key is needed: the store never had one, or was opened up on purpose."""
+        """Return whether no key is needed: the store never had one, or was opened up on purpose."""
         return not self.all_keys() and (self._opened or not self._had_keys)
 
     def usable(self, now: datetime) -> tuple[Key, ...]:

@@ -113,7 +113,6 @@ class RequestField(Struct, frozen=True):
     example: object = None
 
 
-EVERYWHERE: Final[frozenset[Interface]] = frozenset({"cli", "mcp", "rest"})
 COMMAND_LINE: Final[frozenset[Interface]] = frozenset({"cli"})
 CLI_AND_MCP: Final[frozenset[Interface]] = frozenset({"cli", "mcp"})
 REST_ONLY: Final[frozenset[Interface]] = frozenset({"rest"})

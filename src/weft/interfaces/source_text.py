@@ -10,7 +10,7 @@ from weft.model import Edge, Node, NodeRef, View
 from weft.pipeline.by_history import commits_of
 from weft.pipeline.by_symbol import find_definitions
 from weft.pipeline.lookup import Place, definition_at, find_file_nodes, look_up, read_place
-from weft.pipeline.outline import ALL_EDGES, file_members, telling_part
+from weft.pipeline.outline import ALL_EDGES, file_members, shown_first
 from weft.pipeline.query import Reading
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ def _definition_text(node: Node, reading: Reading, outline: bool) -> str:
     if outline:
         return "\n".join([heading, *_outline_lines([node, *inner])])
     limit = _MAX_CLASS_LINES if inner else _MAX_SHOWN_LINES
-    told = telling_part(node) if inner and len(lines) > limit else None
-    if told is not None:
-        limit = min(limit, node.text.count("\n", 0, told[1]) + 1)
+    part = shown_first(node) if inner and len(lines) > limit else None
+    if part is not None:
+        limit = min(limit, node.text.count("\n", 0, part[1]) + 1)
     shown = _numbered(lines[:limit], first)
     return "\n".join([heading, *shown, *_goes_on(len(lines), limit, first, file), *_outline_lines(inner)])
 

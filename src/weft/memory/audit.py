@@ -153,7 +153,7 @@ def forget_undo(folder: Path, key: str) -> bool:
 
 
 def _says_nothing(text: str) -> bool:
-    """Tell whether a text has too few words to say anything, and is no statement of a known form."""
+    """Return whether a text has too few words to say anything, and is no statement of a known form."""
     has_few_words = len(set(analyze(text))) < _MIN_WORDS
     return has_few_words and read_statement(text) is None and read_address(text) is None
 

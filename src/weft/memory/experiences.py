@@ -239,5 +239,5 @@ def _confidence_tier(status: str, outcome: Outcome, hypothesis: str) -> tuple[st
 
 
 def is_vague(hypothesis: str) -> bool:
-    """Tell whether a hypothesis says too little to be proven wrong."""
+    """Return whether a hypothesis says too little to be proven wrong."""
     return len(hypothesis.split()) < _MIN_HYPOTHESIS_WORDS or bool(_VAGUE.search(hypothesis))

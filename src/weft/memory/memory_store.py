@@ -199,7 +199,7 @@ def search_memories(
 
 
 def is_small_tenant(indexing: IndexingContext, tenant: str) -> bool:
-    """Tell whether the tenant is so small that names in a new text can be looked for while an agent waits."""
+    """Return whether the tenant is so small that names in a new text can be looked for while an agent waits."""
     with indexing.store.snapshot(View((tenant,))) as snapshot:
         return snapshot.statistics(()).passages <= _MAX_PASSAGES_OF_SMALL_TENANT
 

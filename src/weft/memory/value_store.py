@@ -106,7 +106,7 @@ def _shrink(snapshot: Snapshot, value: Value, members: set[str]) -> Value | None
 
 
 def values_are_due(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -> bool:
-    """Tell whether enough experiences were resolved, or removed, since the values were found last."""
+    """Return whether enough experiences were resolved, or removed, since the values were found last."""
     last = int(indexing.store.units(tenant, _STATE_SOURCE).get(_RESOLVED_UNIT, "0"))
     with indexing.store.snapshot(View((tenant,))) as snapshot:
         # Absolute, because forgetting experiences moves clusters as well.

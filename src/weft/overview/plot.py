@@ -174,11 +174,11 @@ def _list_moments(read: ReadStory, person: int | None, *, is_named: bool) -> Ite
 
 def _first_of_each(facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts without hearsay of events that the narrator tells as well."""
-    told = {(fact.kind, frozenset((fact.entity, fact.other))) for fact in facts if not fact.is_hearsay}
+    narrated = {(fact.kind, frozenset((fact.entity, fact.other))) for fact in facts if not fact.is_hearsay}
     return [
         fact
         for fact in facts
-        if not fact.is_hearsay or (fact.kind, frozenset((fact.entity, fact.other))) not in told
+        if not fact.is_hearsay or (fact.kind, frozenset((fact.entity, fact.other))) not in narrated
     ]
 
 

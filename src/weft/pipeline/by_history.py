@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from weft.model import Filter, Node
 from weft.pipeline.by_symbol import find_definitions
-from weft.pipeline.outline import OUTLINED_KINDS, find_members, tell_change
+from weft.pipeline.outline import OUTLINED_KINDS, describe_change, find_members
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import search
@@ -64,7 +64,7 @@ def find_recent(shapes: Shapes, reading: Reading) -> Iterator[Wanted]:
     files = [number for numbers in snapshot.find(shapes.files).values() for number in numbers]
     named += [row.node for row in snapshot.nodes(files).values()]
     for rank, (row, titles) in enumerate(commits_of(named, reading)[:_MAX_RECENT]):
-        mark = tell_change(row.node, titles)
+        mark = describe_change(row.node, titles)
         yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, _message_part(row.node), mark=mark)
 
 

@@ -32,7 +32,7 @@ from weft.pipeline.outline import (
     choose_members,
     find_files_called,
     find_members,
-    telling_part,
+    shown_first,
 )
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading
@@ -138,7 +138,7 @@ def _find_named(subject: Subject) -> Iterator[Wanted]:
             value /= 1 if asked or len(definitions) < 4 else 2
             # Only the first is outlined: a name that several have is seldom asked about for all of them.
             members = _choose_members(row.node, subject) if asked and not rank else ()
-            part = telling_part(row.node) if asked else None
+            part = shown_first(row.node) if asked else None
             yield Wanted(row, Shape.DEFINITION, value, part, alone=False, members=members)
         if not definitions:
             for row, part in find_exports(name, subject.reading):
@@ -157,7 +157,7 @@ def _find_type(subject: Subject) -> Iterator[Wanted]:
             row,
             Shape.DEFINITION,
             max(1.0 - 0.15 * rank, 0.3),
-            telling_part(row.node),
+            shown_first(row.node),
             alone=False,
             members=members,
         )

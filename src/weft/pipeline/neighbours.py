@@ -210,7 +210,7 @@ def _make_candidate(row: NodeRow, origin: Candidate) -> Candidate:
 
 
 def _belong_together(first: Node, second: Node) -> bool:
-    """Whether two nodes with neighbouring keys are pieces of one thing, and not records numbered by chance."""
+    """Return whether two nodes with neighbouring keys are pieces of one thing, not records numbered by chance."""
     if first.kind != second.kind or first.origin.file != second.origin.file:
         return False
     if first.sequence is not None and second.sequence is not None:

@@ -22,7 +22,7 @@ _MIN_MEMBERS: Final = 6
 _MAX_MEMBERS: Final = 40
 _MAX_DOCUMENTED_LINES: Final = 12
 """A longer documentation inside of a function is left to the words of the question, and the code shown first."""
-_MAX_TOLD: Final = 4
+_MAX_NAMED: Final = 4
 """Definitions that are named of those that a commit touched."""
 _DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
 
@@ -74,7 +74,7 @@ def _is_private(node: Node) -> bool:
     return re.split(r"\.|::", node.title)[-1].startswith("_")
 
 
-def telling_part(node: Node) -> Span | None:
+def shown_first(node: Node) -> Span | None:
     """Return the part of a definition's text that is shown first; None for a short one, all of which is.
 
     Of a class that is its beginning, and of a function with a long documentation its code.
@@ -97,8 +97,8 @@ def find_files_called(file: str, reading: Reading) -> list[NodeRow]:
     return sorted(named, key=lambda row: (len(row.node.origin.file or ""), row.node.tenant, row.node.key))
 
 
-def tell_change(node: Node, titles: Sequence[str]) -> str:
+def describe_change(node: Node, titles: Sequence[str]) -> str:
     """Return the gist of a commit's difference: its size, and which of the definitions asked about it touched."""
     size = f"+{node.fields.get('insertions', 0)} -{node.fields.get('deletions', 0)}"
-    more = f" and {len(titles) - _MAX_TOLD} more" if len(titles) > _MAX_TOLD else ""
-    return f"{size} in {', '.join(titles[:_MAX_TOLD])}{more}" if titles else size
+    more = f" and {len(titles) - _MAX_NAMED} more" if len(titles) > _MAX_NAMED else ""
+    return f"{size} in {', '.join(titles[:_MAX_NAMED])}{more}" if titles else size

@@ -114,8 +114,8 @@ def _make_mention(text: str, match: re.Match[str]) -> Mention:
 def _guess_gender(names: Sequence[str]) -> str:
     """Return the gender that titles and given names of a person tell, or none."""
     parsed = [parse_name(name) for name in names]
-    told = {TITLES.get(title, "") for title, _ in parsed} | {
+    genders = {TITLES.get(title, "") for title, _ in parsed} | {
         GIVEN_NAMES.get(words[0].lower(), "") for title, words in parsed if words and not title
     }
-    told.discard("")
-    return told.pop() if len(told) == 1 else ""
+    genders.discard("")
+    return genders.pop() if len(genders) == 1 else ""

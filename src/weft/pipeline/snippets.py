@@ -139,7 +139,7 @@ def _add_textless(
 
 
 def _is_wanted(candidate: Candidate, row: SnippetRow) -> bool:
-    """Whether a snippet stands in the part that was asked for, where only a part of the text was."""
+    """Return whether a snippet stands in the part that was asked for, where only a part of the text was."""
     if not candidate.spans:
         return True
     start, end = candidate.spans[0]
@@ -176,7 +176,7 @@ def _rank(
 
 
 def _stays_together(text_tokens: int | None, window: tuple[int, int] | None) -> bool:
-    """Whether a text, or the part of it that was asked for, is short enough to be one snippet."""
+    """Return whether a text, or the part of it that was asked for, is short enough to be one snippet."""
     if window is not None:
         return window[1] - window[0] <= _SHORT_PART_CHARACTERS
     return text_tokens is not None and text_tokens <= _SHORT_TEXT_TOKENS
@@ -332,7 +332,7 @@ class SnippetFiller(Struct):
         return self.page.repeats or find_text_ref(candidate) not in self.page.printed_in
 
     def _may_follow(self, index: int) -> bool:
-        """Whether a further part of a text may be printed: not between two gaps if it is a fragment."""
+        """Return whether a further part of a text may be printed: not between two gaps if it is a fragment."""
         return not 0 < self.snippets.tokens[index] < _MIN_FIRST_TOKENS or self._count_joined(index) > 0
 
     def _count_joined(self, index: int) -> int:
@@ -380,7 +380,7 @@ class SnippetFiller(Struct):
         return sum([tokens for name, tokens in self.slot.headings if name not in self.page.printed_headings])
 
     def _adjoins(self, index: int, following: int) -> bool:
-        """Whether two snippets are neighbours in one text."""
+        """Return whether two snippets are neighbours in one text."""
         snippets = self.snippets
         if following >= len(snippets.owner) or snippets.owner[index] != snippets.owner[following]:
             return False

@@ -55,7 +55,7 @@ _ERROR_LINE: Final = re.compile(
     r"(?P<error>panic|fatal(?: error)?|Uncaught \w+|[A-Za-z_][\w.\\]{0,200}): (?P<message>\S.{5,400})",
     re.MULTILINE,
 )
-_TOLD_AFTER_PLACE: Final = re.compile(
+_MESSAGE_AFTER_PLACE: Final = re.compile(
     r"panicked at [^\n]{1,300}:\d+:\n(?P<rust>\S.{5,400})|panicked at '(?P<old_rust>[^\n]{6,400})', "
     r"|:in [`'][^'\n]{1,200}': (?P<ruby>\S[^\n]{5,400}?) \([\w:]{1,200}\)"
 )
@@ -100,8 +100,8 @@ def read_frames(log: str) -> tuple[Frame, ...]:
     """Return the frames of a traceback, the innermost last, each once."""
     found: dict[Frame, None] = {}
     # The cause that is told last is the one that began it.
-    for told in _CAUSE.split(log):
-        matches = list(_FRAME_LINE.finditer(told))
+    for part in _CAUSE.split(log):
+        matches = list(_FRAME_LINE.finditer(part))
         if not any(match[group] for match in matches for group in _INNERMOST_LAST):
             matches.reverse()
         for match in matches:
@@ -122,8 +122,8 @@ def error_messages(log: str) -> Iterator[str]:
     """Yield the message of the last error in a log: the line that says what went wrong."""
     errors = list(_ERROR_LINE.finditer(log))
     named = [match for match in errors if _ERROR_NAME.search(match["error"])]
-    told = [match[match.lastgroup or 0] for match in _TOLD_AFTER_PLACE.finditer(log)]
-    if told and not named:
-        yield told[-1]
+    messages = [match[match.lastgroup or 0] for match in _MESSAGE_AFTER_PLACE.finditer(log)]
+    if messages and not named:
+        yield messages[-1]
     elif named or errors:
         yield (named or errors)[-1]["message"]

@@ -126,15 +126,15 @@ def find_standing(plan: Plan, gathered: Gathered, reading: Reading) -> StandingR
     ]
     kept, replaced = _keep_current(stated)
     current = sorted(kept, key=lambda rule: (-round(rule.score, 6), *rule.node.ref))
-    telling = [rule for rule in current if _is_telling(rule, gathered.query, asks_person)]
-    told = {rule.node.ref for rule in telling}
+    chosen = [rule for rule in current if _belongs(rule, gathered.query, asks_person)]
+    known = {rule.node.ref for rule in chosen}
     background = [
-        rule for rule in current if rule.node.fields.get("form") in _BACKGROUND and rule.node.ref not in told
+        rule for rule in current if rule.node.fields.get("form") in _BACKGROUND and rule.node.ref not in known
     ]
-    rules = [rule for rule in telling if rule.node.fields.get("form") != _UPDATE]
+    rules = [rule for rule in chosen if rule.node.fields.get("form") != _UPDATE]
     by_section: dict[Standing, tuple[Candidate, ...]] = {
         "rules": tuple(_drop_repeated((*rules, *background[:_MAX_BACKGROUND]))),
-        "values": tuple(_drop_repeated(rule for rule in telling if rule.node.fields.get("form") == _UPDATE)),
+        "values": tuple(_drop_repeated(rule for rule in chosen if rule.node.fields.get("form") == _UPDATE)),
     }
     return StandingRules(by_section, replaced)
 
@@ -149,7 +149,7 @@ def has_profile(snapshot: Snapshot) -> bool:
     return bool(len(snapshot.matching_ids(Filter(where=(("standing", "true"), ("form", _PROFILE))))))
 
 
-def _is_telling(rule: Candidate, query: Query, asks_person: bool) -> bool:
+def _belongs(rule: Candidate, query: Query, asks_person: bool) -> bool:
     """Return whether a rule belongs on the page: orders always do, and so does what was asked to be remembered;
     anything else if it is about the question."""
     form = rule.node.fields.get("form")

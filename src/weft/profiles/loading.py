@@ -278,7 +278,7 @@ def placeholders(template: str) -> tuple[str, ...]:
 
 
 def is_given(values: Mapping[str, Json], name: str | None) -> bool:
-    """Whether a `when` holds: no name, or a parameter that is neither missing, empty nor false."""
+    """Return whether a `when` holds: no name, or a parameter that is neither missing, empty nor false."""
     if name is None:
         return True
     # By identity for False, because 0 is a number that a caller gave.
@@ -352,7 +352,7 @@ def _resolve(parameter: Parameter, value: Json, question: str) -> Json:
 
 
 def _contains(question: str, phrase: str) -> bool:
-    """Whether the question has the words of a phrase, one after the other, however they are written."""
+    """Return whether the question has the words of a phrase, one after the other, however they are written."""
     return f" {normalise_name(phrase)} " in f" {normalise_name(question)} "
 
 

@@ -44,7 +44,7 @@ class Bound(Struct, frozen=True):
     open_most: bool = False
 
     def holds(self, number: float) -> bool:
-        """Whether the number lies in the range."""
+        """Return whether the number lies in the range."""
         above = number > self.least if self.open_least else number >= self.least
         below = number < self.most if self.open_most else number <= self.most
         # TOML knows inf and nan, and neither is a weight or a limit.
@@ -144,12 +144,12 @@ def required_fields(kind: type[Struct]) -> tuple[str, ...]:
 
 
 def is_record_type(kind: object) -> TypeGuard[type[Struct]]:
-    """Whether this is one of the types of `profiles/types.py`, which are written as tables."""
+    """Return whether this is one of the types of `profiles/types.py`, which are written as tables."""
     return isinstance(kind, type) and issubclass(kind, Struct)
 
 
 def has_name(kind: object) -> bool:
-    """Whether values of this type have a `name`, and so can be written as [tables.by_name]."""
+    """Return whether values of this type have a `name`, and so can be written as [tables.by_name]."""
     return is_record_type(kind) and "name" in field_types(kind)
 
 

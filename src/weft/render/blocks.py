@@ -239,7 +239,7 @@ def _summary(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 
 def _text_repeats_summary(item: Item, style: ItemStyle) -> bool:
-    """Tell whether what another block prints of the text contains the summary, as code does its docstring."""
+    """Return whether what another block prints of the text contains the summary, as code does its docstring."""
     node = item.candidate.node
     if item.detail not in (Detail.WHOLE, Detail.EXCERPT) or not node.summary:
         return False
@@ -300,7 +300,7 @@ def _mark_cut_sentences(item: Item, body: Body) -> Body:
 
 
 def _is_summary(item: Item, body: Body) -> bool:
-    """Tell whether the body is the node's summary, which a `summary` block prints already."""
+    """Return whether the body is the node's summary, which a `summary` block prints already."""
     # Only a body that is not quoted from the text has no source line.
     run = body.runs[0] if body.runs else None
     return run is not None and run.first_line is None and run.raw == item.candidate.node.summary.strip()

@@ -252,7 +252,7 @@ def _citation_line(citation: Citation) -> Lines:
 
 
 def _needs_blank_between(before: Piece | None, piece: Piece) -> bool:
-    """Tell whether a paragraph or fence needs a blank line above: always, except first and behind a `line`."""
+    """Return whether a paragraph or fence needs a blank line above: always, except first and behind a `line`."""
     if before is None or not isinstance(piece, Prose) or piece.role not in _PARAGRAPH_ROLES:
         return False
     return not (isinstance(before, Prose) and before.role == "line")

@@ -99,7 +99,7 @@ def format_reference(node: Node) -> str:
 
 
 def is_one_of_many(node: Node) -> bool:
-    """Tell whether the node has no line of its own in a file that contains other nodes too."""
+    """Return whether the node has no line of its own in a file that contains other nodes too."""
     origin = node.origin
     return bool(origin.file) and origin.first_line is None and str(origin.file) not in node.key
 

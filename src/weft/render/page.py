@@ -202,7 +202,7 @@ def section_heading(heading: str, first: bool, separator: bool) -> tuple[Lines, 
 
 
 def _needs_blank_above(pieces: Sequence[Piece], style: ItemStyle) -> bool:
-    """Tell whether a blank line goes above: not for bullets, nor for items of a part that have no title."""
+    """Return whether a blank line goes above: not for bullets, nor for items of a part that have no title."""
     if not pieces or (isinstance(pieces[0], Prose) and pieces[0].role == "bullet"):
         return False
     # Level 4 is an item of a part, which follows the part's label.
@@ -320,7 +320,7 @@ def build_manifest(lines: Sequence[Lines]) -> tuple[ManifestEntry, ...]:
 
 
 def _continues(lines: Lines, following: Lines) -> bool:
-    """Tell whether the following lines go on in the same source where these end."""
+    """Return whether the following lines go on in the same source where these end."""
     if following.key is None or lines.key is None:
         return following.key is lines.key
     if lines.source_line is None or following.source_line is None:

@@ -46,11 +46,11 @@ class Deadline:
         return 0.0 if self._cancelled else max(self._ends - self._clock(), 0.0)
 
     def is_over(self) -> bool:
-        """Whether the answer has to stop."""
+        """Return whether the answer has to stop."""
         return (self._cancelled and self._ends < math.inf) or self._clock() >= self._ends
 
     def is_short(self) -> bool:
-        """Whether the answer should leave out what it can do without."""
+        """Return whether the answer should leave out what it can do without."""
         return self._cancelled or self._clock() >= self._short_from
 
 

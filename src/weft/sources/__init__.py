@@ -175,7 +175,7 @@ class _UnusableFormat:
 
 
 def _has_known_name(file: Path) -> bool:
-    """Say whether a file is read for its whole name or its first line, whatever its suffix is."""
+    """Return whether a file is read for its whole name or its first line, whatever its suffix is."""
     return (
         find_file_type(file.name) is not None
         or is_document_name(file.name)

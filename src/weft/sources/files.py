@@ -151,7 +151,7 @@ class Format(Protocol):
     """A reader of one kind of file. An instance serves one source and sees all its files of that kind."""
 
     def takes(self, file: File) -> bool:
-        """Say whether a file with a matching suffix is of this format; the first format that takes it reads it."""
+        """Return whether a file with a matching suffix is of this format; the first that takes it reads it."""
         ...
 
     def units(self, files: Sequence[File]) -> Iterable[tuple[str, str]]:
@@ -248,11 +248,11 @@ class FileSource(Struct):
             if assigned[id(reader)] and isinstance(reader, RereadingFormat):
                 yield from map(_with_reason, reader.reread(files, assigned[id(reader)]))
 
-    def report_progress_to(self, tell: ReportProgress) -> None:
+    def report_progress_to(self, report: ReportProgress) -> None:
         """Pass the progress callback on to the formats that take long to list their units."""
         for _, reader in self.formats:
             if isinstance(reader, ReportsProgress):
-                reader.report_progress_to(tell)
+                reader.report_progress_to(report)
 
     def release_memory(self) -> None:
         """Let the formats release the memory they hold for reading."""
@@ -344,7 +344,7 @@ def read_bytes(file: File, limit: int, *, binary: bool = False) -> tuple[bytes, 
 
 
 def looks_binary(content: bytes) -> bool:
-    """Say whether the beginning of a file holds a NUL byte, which text never does."""
+    """Return whether the beginning of a file holds a NUL byte, which text never does."""
     return b"\x00" in content[:BINARY_SNIFF_BYTES]
 
 
@@ -402,12 +402,12 @@ def exclusion_reason(path: str, text: str) -> str:
 
 
 def is_vendored(path: str) -> bool:
-    """Say whether a file lies in a folder of other people's code."""
+    """Return whether a file lies in a folder of other people's code."""
     return not _VENDORED_FOLDERS.isdisjoint(path.split("/")[:-1])
 
 
 def looks_minified(text: str) -> bool:
-    """Say whether lines are longer than people write them."""
+    """Return whether lines are longer than people write them."""
     if len(text) < _MIN_MINIFIED_CHARACTERS:
         return False
     lines = text.split("\n")
@@ -416,6 +416,6 @@ def looks_minified(text: str) -> bool:
 
 
 def _says_generated(text: str) -> bool:
-    """Say whether a comment at the head of a file says that a program wrote it."""
+    """Return whether a comment at the head of a file says that a program wrote it."""
     head = text[:_HEAD_CHARACTERS].split("\n")[:_HEAD_LINES]
     return any(_COMMENT.match(line) and _GENERATED_COMMENT.search(line) for line in head)

@@ -232,7 +232,7 @@ def _read_json(block: _Block, settings: SourceSettings, parsed: ParsedRecords) -
 
 
 def _looks_like_records(values: Sequence[object]) -> bool:
-    """Say whether any value has the columns of a record; most lists in JSON files are something else."""
+    """Return whether any value has the columns of a record; most lists in JSON files are something else."""
     return not values or any(isinstance(value, Mapping) and _has_columns([*map(str, value)]) for value in values)
 
 
@@ -292,7 +292,7 @@ def _read_rows(text: str, file: File, settings: SourceSettings, parsed: ParsedRe
 
 
 def _has_columns(header: Sequence[str]) -> bool:
-    """Say whether the columns are those of nodes or of edges."""
+    """Return whether the columns are those of nodes or of edges."""
     names = set(header)
     return bool(names & _NODE_COLUMNS) or any(ends <= names for ends in _EDGE_COLUMNS)
 

@@ -62,7 +62,7 @@ class File(Struct, frozen=True):
 
 
 def is_hidden(name: str, *, is_folder: bool) -> bool:
-    """Say whether a file or folder is passed over because its name begins with a dot."""
+    """Return whether a file or folder is passed over because its name begins with a dot."""
     if not name.startswith("."):
         return False
     return name not in _READ_HIDDEN_FOLDERS if is_folder else _READ_HIDDEN_FILE.fullmatch(name) is None
@@ -229,7 +229,7 @@ def _rules_in(folder: Path, depth: int) -> Iterator[IgnoreRules]:
 
 
 def _is_ignored(path: str, rules: Sequence[IgnoreRules]) -> bool:
-    """Say whether the innermost rules that mention a path ignore it; the path of a folder ends in `/`."""
+    """Return whether the innermost rules that mention a path ignore it; the path of a folder ends in `/`."""
     for folder_rules in reversed(rules):
         verdict = folder_rules.verdict(path)
         if verdict is not None:

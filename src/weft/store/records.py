@@ -3,7 +3,8 @@
 Both SQL engines have the same columns, so that a store can be copied from one to the other row by row.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
@@ -23,6 +24,11 @@ EdgeCursor = tuple[int, int, int]
 # Times are stored as whole microseconds since 1970: exact, and comparable in every engine.
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+MAX_WORDS_LOOKED_UP: Final = 5_000
+"""Words whose names are looked up one by one; with more, reading the names of all nodes is faster."""
+_WORD: Final = re.compile(r"\w+")
+_MAX_ID_DIGITS: Final = 18
+"""Digits of a name that may be an id: every number of 18 digits fits the 64 bits of a column."""
 MAX_FACET_VALUE_LENGTH: Final = 64
 """Characters of a field's value that may become a facet. Longer values are mostly unique to a node: as facets they
 would fill the facet tables without narrowing any filter, so filters on them read the stored fields instead."""
@@ -61,6 +67,17 @@ class ListedEdge(NamedTuple):
     edge: Edge
     makers: tuple[str, ...]
     cursor: EdgeCursor
+
+
+def may_be_made_of(name: str, words: Collection[str]) -> bool:
+    """Return whether a folded name may have no other words than these."""
+    # Names in brackets are also known without them, and words of other scripts are not told apart here.
+    return not name.isascii() or name.endswith(")") or all(word in words for word in _WORD.findall(name))
+
+
+def to_id(name: str) -> int | None:
+    """Return the id that a name may be, or None if it is no number that a column holds."""
+    return int(name) if name.isascii() and name.isdigit() and len(name) <= _MAX_ID_DIGITS else None
 
 
 def fold_name(name: str) -> str:

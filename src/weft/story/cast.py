@@ -169,7 +169,7 @@ class Cast(Struct):
         mine, other = self.tallies[left], self.tallies[right]
         if self._are_two_people(mine, other, self.dialogue.count_apart(left, right) > 0):
             return True
-        return self.dialogue.tells_apart(left, right, min(mine.count, other.count))
+        return self.dialogue.are_apart(left, right, min(mine.count, other.count))
 
     def narrates_both(self, left: Form, right: Form) -> bool:
         """Return whether the narrator lets both speak beside a father or a son: Mr. Vane is the father of Tom."""

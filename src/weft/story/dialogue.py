@@ -77,7 +77,7 @@ class Dialogue(Struct, frozen=True):
         """Return how strongly two forms are shown to mean two people."""
         return self.apart[_pair(left, right)]
 
-    def tells_apart(self, left: Form, right: Form, mentions: int) -> bool:
+    def are_apart(self, left: Form, right: Form, mentions: int) -> bool:
         """Return whether two forms are two people's; `mentions` is how often the rarer one stands."""
         return self.count_apart(left, right) >= max(_APART_WEIGHT, _APART_SHARE * mentions)
 
@@ -97,11 +97,11 @@ def read_dialogue(proses: Sequence[Prose], mentions: Sequence[Mention]) -> Dialo
     for mention in mentions:
         by_prose.setdefault(mention.prose, []).append(mention)
     for number in sorted(by_prose):
-        told, speeches = _read_text(number, proses[number].text, by_prose[number])
+        forms_by_paragraph, speeches = read_speeches(number, proses[number].text, by_prose[number])
         _count_apart(speeches, apart)
-        addresses.extend(_read_addresses(told, speeches))
+        addresses.extend(_read_addresses(forms_by_paragraph, speeches))
         speakers.update(speech.speaker.form for speech in speeches if speech.speaker is not None)
-        narrated.update(form for forms in told for form in forms)
+        narrated.update(form for forms in forms_by_paragraph for form in forms)
     return Dialogue(apart, tuple(addresses), speakers, narrated)
 
 
@@ -137,23 +137,20 @@ def _read_addresses(narrated: Sequence[frozenset[Form]], speeches: Sequence[Spee
 # --- one text --------------------------------------------------------------------------------------------
 
 
-def read_speeches(number: int, text: str, mentions: Sequence[Mention]) -> list[Speech]:
-    """Return the speeches of one text in order, given its names in order."""
-    return _read_text(number, text, mentions)[1]
-
-
-def _read_text(number: int, text: str, mentions: Sequence[Mention]) -> tuple[list[frozenset[Form]], list[Speech]]:
-    """Return the forms that the narrator uses in each paragraph, and the speeches."""
+def read_speeches(
+    number: int, text: str, mentions: Sequence[Mention]
+) -> tuple[list[frozenset[Form]], list[Speech]]:
+    """Return the forms that the narrator uses in each paragraph of one text, and the speeches, given its names."""
     starts = [mention.start for mention in mentions]
     narrated, speeches = [], []
     for index, (start, end) in enumerate(split_paragraphs(text)):
         inside = mentions[bisect_left(starts, start) : bisect_left(starts, end)]
         quotations = find_quotations(text, start, end)
         quoted = [each for each in inside if any(left <= each.start < right for left, right in quotations)]
-        told = [each for each in inside if each not in quoted]
-        narrated.append(frozenset(each.form for each in told))
+        outside = [each for each in inside if each not in quoted]
+        narrated.append(frozenset(each.form for each in outside))
         if quotations:
-            speakers = [each for each in told if each.before in SPEECH or each.after in SPEECH]
+            speakers = [each for each in outside if each.before in SPEECH or each.after in SPEECH]
             # Where several speak in one paragraph, it is not known who addresses whom.
             speaker = speakers[0] if len({each.form for each in speakers}) == 1 else None
             addressed = tuple(each for each in quoted if is_address(text, each))

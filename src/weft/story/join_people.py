@@ -133,7 +133,7 @@ def _pair_addressed(cast: Cast, called: dict[int, _Called]) -> Iterator[tuple[in
         entry, person = called[index], cast.people[index]
         if entry.count < _MIN_ADDRESSES or entry.narrated > _NARRATED_SHARE * entry.count:
             continue
-        told = sum(cast.dialogue.narrated[form] for form in person.forms)
+        narrated = sum(cast.dialogue.narrated[form] for form in person.forms)
         ranked = sorted(
             (
                 (entry.around[other] + entry.answers[other], -other)
@@ -148,7 +148,7 @@ def _pair_addressed(cast: Cast, called: dict[int, _Called]) -> Iterator[tuple[in
         chosen = -ranked[0][1]
         # Of few addresses a larger share is needed.
         share = entry.around[chosen] / (entry.count + 2)
-        least = _PRESENT_SHARE if told <= entry.count else _PRESENT_SHARE_NARRATED
+        least = _PRESENT_SHARE if narrated <= entry.count else _PRESENT_SHARE_NARRATED
         if share >= least and first >= _PRESENT_LEAD * second:
             yield index, chosen
 

@@ -340,7 +340,7 @@ def find_owners(scene: Scene, offset: int, pronoun: str, kin: int) -> tuple[list
     gender = _PRONOUN_GENDER[pronoun]
     if turn is not None:
         quoted = next(start for start, end in turn.quotations if start <= offset < end)
-        return _choose_owners(scene, names_within(scene, quoted, offset), offset, gender, kin, is_told=False)
+        return _choose_owners(scene, names_within(scene, quoted, offset), offset, gender, kin, is_narrated=False)
     index = bisect_right(scene.paragraphs, (offset, len(scene.text) + 1)) - 1
     start = scene.paragraphs[index][0]
     owners, weight = _choose_owners(scene, names_within(scene, start, offset), offset, gender, kin)
@@ -357,7 +357,7 @@ def _weigh_speaker(turn: Turn) -> float:
 
 
 def _choose_owners(
-    scene: Scene, names: Sequence[Named], offset: int, gender: str, kin: int, *, is_told: bool = True
+    scene: Scene, names: Sequence[Named], offset: int, gender: str, kin: int, *, is_narrated: bool = True
 ) -> tuple[list[int], float]:
     """Return those of some names that a pronoun may mean: the last of its gender, or two of one sentence."""
     named = [
@@ -365,7 +365,7 @@ def _choose_owners(
         for mention, entity in names
         if scene.genders[entity] == gender
         and entity != kin
-        and not (is_told and scene.turn_at(mention.start) is not None)
+        and not (is_narrated and scene.turn_at(mention.start) is not None)
     ]
     if not named:
         return [], 0.0

@@ -71,7 +71,7 @@ def read_turns(
     for index, (start, end) in enumerate(split_paragraphs(text)):
         inside = mentions[bisect_left(starts, start) : bisect_left(starts, end)]
         quotations = tuple(find_quotations(text, start, end))
-        told = [
+        narrated = [
             _Named(mention, entity)
             for mention, entity in inside
             if not any(left <= mention.start < right for left, right in quotations)
@@ -79,9 +79,9 @@ def read_turns(
         if quotations:
             heard = next((entity for mention, entity in inside if _is_called(text, mention, quotations)), None)
             turn = Turn(number, index, quotations)
-            talk.turns.append(_read_speaker(text, (start, end), turn, told, talk))
+            talk.turns.append(_read_speaker(text, (start, end), turn, narrated, talk))
             addressed.append(heard)
-        talk.recent = [*(each.entity for each in reversed(told)), *talk.recent][:_MAX_RECENT]
+        talk.recent = [*(each.entity for each in reversed(narrated)), *talk.recent][:_MAX_RECENT]
     return _name_listeners(_take_turns(talk.turns, addressed), addressed)
 
 
@@ -90,12 +90,14 @@ def _is_called(text: str, mention: Mention, quotations: Sequence[tuple[int, int]
     return any(left <= mention.start < right for left, right in quotations) and is_address(text, mention)
 
 
-def _read_speaker(text: str, paragraph: tuple[int, int], turn: Turn, told: Sequence[_Named], talk: _Talk) -> Turn:
+def _read_speaker(
+    text: str, paragraph: tuple[int, int], turn: Turn, narrated: Sequence[_Named], talk: _Talk
+) -> Turn:
     """Return the turn with its speaker, if the narrator says by name, pronoun or gesture who speaks."""
     narration = _blank_quotations(text, paragraph, turn.quotations)
     speakers = {
         each.entity
-        for each in told
+        for each in narrated
         if not each.mention.is_possessive and (each.mention.before in SPEECH or each.mention.after in SPEECH)
     }
     if len(speakers) == 1:
@@ -104,10 +106,10 @@ def _read_speaker(text: str, paragraph: tuple[int, int], turn: Turn, told: Seque
         return turn
     if match := _SAID_PRONOUN.search(narration):
         gender = _PRONOUN_GENDER[(match.group(1) or match.group(2)).lower()]
-        named = [each.entity for each in told if each.mention.start < paragraph[0] + match.start()]
+        named = [each.entity for each in narrated if each.mention.start < paragraph[0] + match.start()]
         speaker = _find_antecedent(gender, named[::-1], turn, talk)
         return turn if speaker is None else replace(turn, speaker=speaker, confidence=_BY_PRONOUN)
-    opening = next((each for each in told if not narration[: each.mention.start - paragraph[0]].strip()), None)
+    opening = next((each for each in narrated if not narration[: each.mention.start - paragraph[0]].strip()), None)
     if opening is not None and not opening.mention.is_possessive:
         return replace(turn, speaker=opening.entity, confidence=_BY_GESTURE)
     return turn

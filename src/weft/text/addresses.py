@@ -136,7 +136,7 @@ class Address(Struct, frozen=True):
 
     def gives_same_value(self, other: "Address") -> bool:
         """Return whether two statements about one thing also say the same about it."""
-        return _value_terms(self.value) == _value_terms(other.value)
+        return analyze(self.value) == analyze(other.value)
 
 
 def read_address(text: str) -> Address | None:
@@ -211,15 +211,6 @@ def _split_subject(words: str) -> tuple[str, str]:
     return owner or bare, attribute
 
 
-def is_quantity(value: str) -> bool:
-    """Return whether a value is a number, an amount, a date or a time."""
-    return bool(_QUANTITY.match(value))
-
-
 def _bare(thing: str) -> str:
     """Return the terms of a thing without numbers: "4 spaces" and "spaces" are one choice."""
     return " ".join(term for term in analyze(thing) if not _NUMBER.match(term))
-
-
-def _value_terms(value: str) -> list[str]:
-    return analyze(value)

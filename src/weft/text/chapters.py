@@ -79,23 +79,25 @@ class Headings(Struct, frozen=True):
     passed: frozenset[str] = frozenset()
 
 
-def find_chapters(text: str, told: Headings = Headings()) -> tuple[Chapter, ...]:  # noqa: B008  (frozen)
+def find_chapters(text: str, corrections: Headings = Headings()) -> tuple[Chapter, ...]:  # noqa: B008  (frozen)
     """Return the chapters of a book in order; a book without any comes in parts of about 3,000 words."""
     low, high = _find_book(text)
-    bodies = _with_bodies(text, _correct(text, find_headings(text, low, high), told), low, high)
+    bodies = _with_bodies(text, _correct(text, find_headings(text, low, high), corrections), low, high)
     if not any(body.heading for body in bodies):
         return _split_parts(text, low, high)
     return tuple(_number_chapters(text, bodies))
 
 
-def _correct(text: str, headings: Sequence[Heading], told: Headings) -> list[Heading]:
+def _correct(text: str, headings: Sequence[Heading], corrections: Headings) -> list[Heading]:
     """Return the headings without those that are none, and with the lines that are."""
-    kept = [each for each in headings if not {each.title, plain_line(text[each.start : each.end])} & told.passed]
+    kept = [
+        each for each in headings if not {each.title, plain_line(text[each.start : each.end])} & corrections.passed
+    ]
     taken = {each.start for each in kept}
-    for match in re.finditer(r"[^\n]+", text) if told.begin else ():
+    for match in re.finditer(r"[^\n]+", text) if corrections.begin else ():
         title = plain_line(match.group())
         start = match.start() + len(match.group()) - len(match.group().lstrip())
-        if title in told.begin and start not in taken:
+        if title in corrections.begin and start not in taken:
             kept.append(Heading(start, match.end(), CHAPTER, title))
     return sorted(kept, key=lambda each: each.start)
 

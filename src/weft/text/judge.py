@@ -162,7 +162,7 @@ def _find_other_choice(left: _Statement, difference: _Difference) -> str:
 
 
 def _is_repetition(left: _Statement, right: _Statement, difference: _Difference) -> bool:
-    """Tell whether both have the same words in the same order, give or take a few that only one of them has."""
+    """Return whether both have the same words in the same order, give or take a few that only one of them has."""
     if left.numbers != right.numbers or left.is_negated != right.is_negated or not difference.same_order:
         return False
     # Words replaced on both sides are another statement; words added on one side may be a repetition.

@@ -241,13 +241,13 @@ def _without_lead_in(text: str, units: Sequence[_Unit]) -> int:
 
 
 def _leads_on(text: str, start: int, end: int) -> bool:
-    """Whether a unit ends in a colon ("as follows:"), or opens a section, a fence or a box."""
+    """Return whether a unit ends in a colon ("as follows:"), or opens a section, a fence or a box."""
     ends_in_colon = text[end - 1] == ":" and not _CLOSING.fullmatch(text, start, end)
     return ends_in_colon or OPENING_LINE.fullmatch(text, start, end) is not None
 
 
 def _ends_before(block: Block, size: int, words: int) -> bool:
-    """Whether a snippet of this size ends before a paragraph: it is full, or would have to cut the paragraph."""
+    """Return whether a snippet of this size ends before a paragraph, being full or having to cut it."""
     if block.heading:
         return size >= _MIN_HEADING_WORDS
     return size >= SNIPPET_WORDS or (size >= _MIN_SNIPPET_WORDS and size + words > _MAX_SNIPPET_WORDS >= words)

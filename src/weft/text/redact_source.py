@@ -110,7 +110,7 @@ def _replace_value(match: re.Match[str], found: list[str]) -> str:
 
 
 def _is_secret(name: str, value: str, may_be_code: bool) -> bool:
-    """Tell whether a value that is given to a name is a secret, by both of them."""
+    """Return whether a value that is given to a name is a secret, by both of them."""
     if _HARMLESS_NAME.search(name) or _TEMPLATE.search(value) or (may_be_code and _REFERENCE.fullmatch(value)):
         return False
     if not (any(map(str.isdigit, value)) and any(map(str.isalpha, value))):

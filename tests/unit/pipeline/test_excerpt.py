@@ -65,7 +65,9 @@ def test_what_is_read_of_long_code_begins_and_ends_with_whole_lines() -> None:
     lines = [f"    value_{n} = step_{n}(value_{n - 1})" for n in range(1, 3000)]
     text = "\n".join(lines)
     start = text.index("step_1500")
-    for first, last in cut(text, "step_1500", 1500, ((start, start + 400),)):
+    spans = cut(text, "step_1500", 1500, ((start, start + 400),))
+    assert spans
+    for first, last in spans:
         assert set(text[first:last].strip().split("\n")) <= {line.strip() for line in lines} | set(lines)
 
 

@@ -97,11 +97,14 @@ def test_an_excerpt_of_a_long_function_begins_with_its_signature(weft: Weft) -> 
 
 def test_no_line_of_code_is_cut_at_its_beginning(weft: Weft) -> None:
     context = weft.context("when is the toll of the lighthouse waived by the harbour master", max_tokens=300)
-    stored = set(BOOKS.split("\n"))
-    for entry in context.manifest:
-        if entry.verbatim and entry.key == "code:books.py#settle_account":
-            lines = context.text.split("\n")[entry.first_line - 1 : entry.last_line]
-            assert all(line in stored for line in lines)
+    printed = context.text.split("\n")
+    quoted = [
+        line
+        for entry in context.manifest
+        if entry.verbatim and entry.key == "code:books.py#settle_account"
+        for line in printed[entry.first_line - 1 : entry.last_line]
+    ]
+    assert quoted and set(quoted) <= set(BOOKS.split("\n"))
 
 
 OVERLOADS = """from typing import overload

@@ -107,23 +107,6 @@ def test_narrative_tells_each_entity_in_three_parts() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("preset", "max_tokens", "entities"),
-    [
-        ("quick", 3000, 2),
-        ("standard", 8000, 5),
-        ("analysis", 15000, 15),
-        ("profile", 6000, 1),
-        ("relationships", 12000, 15),
-        ("timeline", 10000, 10),
-    ],
-)
-def test_narrative_presets_are_the_budget_table(preset: str, max_tokens: int, entities: int) -> None:
-    profile = apply_preset(load_profile("narrative"), preset)
-    for_each = section(profile, "key_entities").for_each
-    assert (profile.max_tokens, for_each and for_each.limit) == (max_tokens, entities)
-
-
 def test_the_timeline_preset_follows_the_story() -> None:
     profile = apply_preset(load_profile("narrative"), "timeline")
     orders = {part.name: part.order for part in section(profile, "key_entities").parts}

@@ -128,6 +128,7 @@ def test_those_who_answer_each_other_speak_with_each_other(book: Story) -> None:
 
 
 def test_every_tie_has_a_passage_that_names_both(book: Story) -> None:
+    assert book.ties and all(tie.evidence for tie in book.ties)
     for tie in book.ties:
         for place in tie.evidence:
             shown = CHAPTERS[place.prose][place.start : place.end]
@@ -224,7 +225,7 @@ def test_dialogue_without_anything_else_is_understood() -> None:
     text = '"Come, Orla." "No, Finn." "Why not, Orla?" "Because, Finn, it is late," said Orla. "Late!" said Finn.'
     story = extract_story(proses(text))
     assert {entity.name for entity in story.entities} == {"Orla", "Finn"}
-    assert ties(story, "speaks_with") == {("Finn", "Orla")} or ties(story, "speaks_with") == {("Orla", "Finn")}
+    assert [set(tie) for tie in ties(story, "speaks_with")] == [{"Finn", "Orla"}]
 
 
 def test_in_verse_a_line_that_begins_with_a_capital_names_nobody() -> None:

@@ -104,7 +104,7 @@ def test_speeches_have_their_speaker_and_whom_they_address() -> None:
         '"My dear Ann, come," said Bram Holt.\n\nAnn Holt came.\n\n"Here I am, Bram!" cried Ann Holt, "at last."'
     )
     mentions = find_names([Prose("a", text, 1)]).mentions
-    speeches = read_speeches(0, text, mentions)
+    _, speeches = read_speeches(0, text, mentions)
     assert [(each.speaker.names if each.speaker else None) for each in speeches] == [
         ("Bram", "Holt"),
         ("Ann", "Holt"),

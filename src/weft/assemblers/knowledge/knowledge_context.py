@@ -177,7 +177,7 @@ def entry_kinds(request: KnowledgeRequest, profile: Profile) -> tuple[str, ...]:
 
 
 def _holds_other_types_only(request: KnowledgeRequest, kinds: tuple[str, ...], snapshot: Snapshot) -> bool:
-    """Whether the default types are searched, and the tenants hold nodes, but none of these types."""
+    """Return whether the default types are searched, and the tenants hold nodes, but none of these types."""
     # Types that a request names are searched and no others; only the default gives way to what is there.
     if request.entry_types is not None or len(snapshot.matching_ids(Filter(kinds=kinds))):
         return False

@@ -101,7 +101,7 @@ def node_content(node: Node) -> dict[str, Json]:
 
 
 def _have_same_lines(one: str, other: str) -> bool:
-    """Tell whether two texts differ at most in the order of their lines, as fields may in theirs."""
+    """Return whether two texts differ at most in the order of their lines, as fields may in theirs."""
     # The lengths decide nearly always, without sorting.
     return len(one) == len(other) and (one == other or sorted(one.split("\n")) == sorted(other.split("\n")))
 
@@ -259,7 +259,7 @@ class _Costs:
         self._count, self._known = count, dict[tuple[str, int], int]()
 
     def fits(self, name: str, candidate: Candidate, available: int) -> bool:
-        """Tell whether an item of a list costs no more than the available tokens."""
+        """Return whether an item of a list costs no more than the available tokens."""
         # In the order of their cost: the exact count is needed only if the lower bound fits.
         return (
             available > 0

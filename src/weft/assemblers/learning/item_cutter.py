@@ -132,7 +132,7 @@ class ItemCutter(Struct, frozen=True):
         return None
 
     def _fits(self, candidate: Candidate, tokens: int, frame: int, limit: int, exact: bool) -> bool:
-        """Tell whether an item whose values cost so many tokens needs no cutting."""
+        """Return whether an item whose values cost so many tokens needs no cutting."""
         if not exact:
             return tokens + frame <= limit
         return tokens <= limit and self._count_printed(candidate) <= limit

@@ -170,7 +170,7 @@ class PageBuilder(Struct, frozen=True):
         return assemble(request, self.profile, reading, count, self.now)
 
     def _exceeds_cap(self, printed: Sequence[tuple[Item, str]], count: TokenCounter) -> bool:
-        """Tell whether an item costs more than its cap.
+        """Return whether an item costs more than its cap.
 
         The page's own counts are at most a token or two too high, so only items above the cap are counted again.
         """

@@ -94,8 +94,13 @@ def _first_line(text: str) -> str:
 # --- one function for each shell ----------------------------------------------------------------------------
 
 
+def _write_steps(commands: list[CommandHelp]) -> str:
+    """Return the pattern of a `case` that is met when the next word leads to one of these commands."""
+    return "|".join(f'"{" ".join(each.path[:-1])}/{each.path[-1]}"' for each in commands if each.path)
+
+
 def _bash(commands: list[CommandHelp]) -> str:
-    steps = "|".join(f'"{" ".join(each.path[:-1])}/{each.path[-1]}"' for each in commands if each.path)
+    steps = _write_steps(commands)
     cases = "\n".join(f'        "{" ".join(each.path)}") words="{" ".join(each.words)}" ;;' for each in commands)
     return f"""# Completion of {PROGRAM} for bash. Add to ~/.bashrc:  eval "$({PROGRAM} completion bash)"
 _{PROGRAM}() {{
@@ -119,7 +124,7 @@ def _zsh(commands: list[CommandHelp]) -> str:
         written = help.replace("'", "’").replace(":", "\\:")
         return f"'{name}:{written}'"
 
-    steps = "|".join(f'"{" ".join(each.path[:-1])}/{each.path[-1]}"' for each in commands if each.path)
+    steps = _write_steps(commands)
     listed = {each.path: " ".join(candidate(*pair) for pair in each.words.items()) for each in commands}
     cases = "\n".join(f'        "{" ".join(path)}") candidates=({words}) ;;' for path, words in listed.items())
     return f"""#compdef {PROGRAM}

@@ -95,7 +95,7 @@ class _Change(Struct, frozen=True):
 
     @property
     def deletes(self) -> bool:
-        """Return whether the file goes: a plugin that we wrote whole, never a file of settings."""
+        """Whether the file goes: a plugin that we wrote whole, never a file of settings."""
         return not self.after and self.file.suffix == ".js"
 
 

@@ -57,9 +57,9 @@ def print_chapters(
         for source, is_right in ((accept, True), (doubt, False)):
             if source is not None:
                 accept_chapters(weft.store, clean(tenant), clean(source), is_right=is_right)
-        for told, is_chapter in ((begin, True), (no_begin, False)):
-            if told is not None:
-                source, line = map(clean, told)
+        for lines, is_chapter in ((begin, True), (no_begin, False)):
+            if lines is not None:
+                source, line = map(clean, lines)
                 correct_headings(weft.store, clean(tenant), source, line, is_chapter=is_chapter)
         undone = None if undo is None else undo_heading(weft.store, clean(tenant), clean(undo))
         if begin or no_begin or undone:

@@ -13,8 +13,8 @@ from pydantic import Field, ValidationError
 
 from weft.api import Weft
 from weft.errors import UnknownName
-from weft.interfaces.ask import find_targets, working_changes
-from weft.interfaces.request import clean, make_request, make_view
+from weft.interfaces.ask import find_targets, make_targeted_request, working_changes
+from weft.interfaces.request import clean, make_view
 from weft.interfaces.rest.access import Caller
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.requests import Known
@@ -90,18 +90,7 @@ def read_request(service: Served, asked: Asked, caller: Caller) -> tuple[Request
     targets = find_targets(weft, words, make_view(values), profile, blend)
     # Differences that nobody committed are for the user of this machine, not for holders of keys.
     changes = None if caller.key else working_changes(weft, targets.question, make_view(values))
-    if changes:
-        # The question's words need not stand in a difference for it to be the answer.
-        values["floor"] = 0.0
-    request = make_request(
-        values,
-        question=targets.question,
-        start=targets.start,
-        topics=targets.topics,
-        profile=profile,
-        candidates=changes,
-    )
-    return request, targets.notes
+    return make_targeted_request(values, targets, profile, changes), targets.notes
 
 
 def answer(weft: Weft, request: Request, notes: Sequence[str] = ()) -> Context:

@@ -35,7 +35,7 @@ _READINGS: Final = ("", "auto", "story", "notes")
 
 
 def may_write(service: Served, caller: Caller) -> bool:
-    """Tell whether the explorer may change the store for a caller."""
+    """Return whether the explorer may change the store for a caller."""
     return service.serving.explorer_writes and Scope.WRITE in caller.scopes
 
 
@@ -157,7 +157,7 @@ def sessions(
 
 
 def may_see(caller: Caller, record: Record, readable: set[str]) -> bool:
-    """Tell whether a caller may see a kept context: its tenants are readable, and its session is the caller's."""
+    """Return whether a caller may see a kept context: its tenants are readable, its session is the caller's."""
     tenants = set(record.request.get("view", {}).get("tenants", ()))
     # Without keys there is one user; with keys others' sessions are theirs, but for those who administer.
     is_own = not caller.key or session_of(record).startswith(caller.session(""))

@@ -113,7 +113,7 @@ def _make_status(call: HookCall) -> str:
         if call.session and call.event.is_new:
             Claims(call.weft.contexts).forget_session(call.session)
     if call.event.was_compacted:
-        return "\n".join(_tell_kept(call))
+        return "\n".join(_describe_survived(call))
     with call.weft.store.snapshot(View(call.tenants)) as snapshot:
         passages = snapshot.statistics(()).passages
         # Counted by a filter, because whole nodes would have to be read otherwise.
@@ -173,8 +173,8 @@ def _describe_open_experiences(call: HookCall) -> list[str]:
     experiences = list_experiences(
         call.weft.indexing_context(), status=OPEN, limit=_MAX_LISTED_EXPERIENCES, tenant=call.tenants[0]
     )
-    told = [f"{experience.id}: {_one_line(experience.goal, _GOAL_CHARACTERS)}" for experience in experiences]
-    return [f"Open experiences: {' · '.join(told)}"] if told else []
+    listed = [f"{experience.id}: {_one_line(experience.goal, _GOAL_CHARACTERS)}" for experience in experiences]
+    return [f"Open experiences: {' · '.join(listed)}"] if listed else []
 
 
 # --- a conversation that is shortened -----------------------------------------------------------------------
@@ -195,10 +195,10 @@ def _prepare_compaction(call: HookCall) -> str:
     claims.forget_received(session)
     claims.claim(session, _COMPACTED)
     # Our plugin puts the text into what the conversation is shortened to; the others are told afterwards.
-    return "\n".join(_tell_kept(call)) if call.event.client == OPENCODE else ""
+    return "\n".join(_describe_survived(call)) if call.event.client == OPENCODE else ""
 
 
-def _tell_kept(call: HookCall) -> list[str]:
+def _describe_survived(call: HookCall) -> list[str]:
     """Return lines of what survives a compaction: rules, what the session had of the store, open experiences."""
     session = call.session
     if session is None:
@@ -212,12 +212,12 @@ def _tell_kept(call: HookCall) -> list[str]:
     refs = [(name.split(" ", 2)[1], name.split(" ", 2)[2]) for name in names]
     for name in names:
         claims.release(session, name)
-    kept = _describe_kept(call, sorted(refs, key=lambda ref: (not ref[1].startswith("memory:"), ref)))
-    told = [f"Told before the conversation was shortened: {' · '.join(kept)}"] if kept else []
-    return [*_describe_rules(call), *told, *_describe_open_experiences(call)]
+    kept = _name_kept(call, sorted(refs, key=lambda ref: (not ref[1].startswith("memory:"), ref)))
+    given_before = [f"Told before the conversation was shortened: {' · '.join(kept)}"] if kept else []
+    return [*_describe_rules(call), *given_before, *_describe_open_experiences(call)]
 
 
-def _describe_kept(call: HookCall, refs: Sequence[NodeRef]) -> list[str]:
+def _name_kept(call: HookCall, refs: Sequence[NodeRef]) -> list[str]:
     """Return the words of memories, and the keys of other nodes, of which `weft show KEY` prints the whole."""
     with call.weft.store.snapshot(View(call.tenants)) as snapshot:
         found = snapshot.find([key for _, key in refs])
@@ -244,10 +244,10 @@ def _make_page_for_prompt(call: HookCall) -> str:
     # A file of sessions that cannot be read costs what it would have told, and no answer.
     with suppress(StoreError):
         used = count_used(call.weft, call.session, call.event.transcript) if call.session else 0
-    told = _tell_kept_late(call)
-    spent = counter_for(BOUND_ENCODING)[0].count(told) if told else 0
+    survived = _describe_survived_late(call)
+    spent = counter_for(BOUND_ENCODING)[0].count(survived) if survived else 0
     text, given = ("", 0) if wants_nothing(call.event.prompt) else _answer_prompt(call, spent)
-    text = "\n\n".join(part for part in (told, text) if part)
+    text = "\n\n".join(part for part in (survived, text) if part)
     from weft.history.usage import HookCounts, UsageLog
 
     # Like uses of memories: a count that cannot be stored costs nothing but itself.
@@ -257,11 +257,11 @@ def _make_page_for_prompt(call: HookCall) -> str:
     return text
 
 
-def _tell_kept_late(call: HookCall) -> str:
+def _describe_survived_late(call: HookCall) -> str:
     """Return what survives a compaction, if the client did not start its session again after it; else nothing."""
     with suppress(StoreError):
         if call.session and _COMPACTED in Claims(call.weft.contexts).of(call.session):
-            return "\n".join(_tell_kept(call))
+            return "\n".join(_describe_survived(call))
     return ""
 
 
@@ -380,8 +380,8 @@ def _make_warning(call: HookCall, run: Run, experience: "Experience | None") -> 
     """Return past failures in the domain of this one; empty if the session was warned of that domain before."""
     domain = _RUN_DOMAINS[run.kind] if experience is None else experience.domain
     # Claiming is atomic: of two hooks at the same moment only one warns.
-    told = f"{_WARNING_PROFILE} {domain}"
-    if call.session is not None and not Claims(call.weft.contexts).claim(call.session, told):
+    claim = f"{_WARNING_PROFILE} {domain}"
+    if call.session is not None and not Claims(call.weft.contexts).claim(call.session, claim):
         return ""
     strategy = {} if experience is None else {"strategy": experience.strategy}
     profile = call.weft.profile(_WARNING_PROFILE)

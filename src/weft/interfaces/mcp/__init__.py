@@ -94,7 +94,7 @@ class ServedStore:
         return config.find_store(self.settings.store, config.read_environment())
 
     def holds_tana(self) -> bool:
-        """Tell whether the store holds notes of Tana; where there is no store yet, it does not."""
+        """Return whether the store holds notes of Tana; where there is no store yet, it does not."""
         from weft.api.reader import holds_tana
         from weft.model import View
 

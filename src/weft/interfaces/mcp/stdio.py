@@ -122,9 +122,9 @@ class Connection:
             self._cancelled.discard(number)
 
     def _fail(self, number: str | int | None, error: ProtocolError) -> None:
-        told = {"code": error.code, "message": str(error)}
+        problem = {"code": error.code, "message": str(error)}
         self._send(
-            {"jsonrpc": "2.0", "id": number, "error": {**told, **({"data": error.data} if error.data else {})}}
+            {"jsonrpc": "2.0", "id": number, "error": {**problem, **({"data": error.data} if error.data else {})}}
         )
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -126,7 +126,7 @@ def check_proxies(proxies: Sequence[str]) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine alone."""
+    """Return whether a host is this machine alone."""
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:

@@ -112,9 +112,9 @@ def status(service: Service, caller: CurrentCaller) -> Response:
     _check_whole_store(caller)
     weft = service.weft()
     found = weft.status()
-    told = {name: getattr(found, name) for name in ("schema_version", "nodes", "edges", "passages", "bytes")}
+    counts = {name: getattr(found, name) for name in ("schema_version", "nodes", "edges", "passages", "bytes")}
     more = {"version": __version__, "embedder": found.embedder, "sequence": found.sequence, "lag": index_lag(weft)}
-    return answer({**told, **more})
+    return answer({**counts, **more})
 
 
 @router.get("/api/admin/tenants", response_model=TenantCounts)
@@ -170,8 +170,8 @@ def delete_tenant(tenant: TenantName, service: Service, caller: CurrentCaller) -
     _check_writable(service)
     proof = tenants.delete_tenant(weft, tenant)
     service.audit.write("tenant_deleted", key=caller.key, **asdict(proof))
-    told = {name: value for name, value in asdict(proof).items() if name != "sequence"}
-    return answer(told)
+    facts = {name: value for name, value in asdict(proof).items() if name != "sequence"}
+    return answer(facts)
 
 
 @router.get("/api/admin/jobs", response_model=JobsOutput)

@@ -61,7 +61,7 @@ _PAGE_FIELDS: Final = (
 
 
 def _wants_page(body: ContextRequest) -> bool:
-    """Whether something is asked for that only a printed page can give."""
+    """Return whether something is asked for that only a printed page can give."""
     if (body.profile or KNOWLEDGE) != KNOWLEDGE:
         return True
     return any(getattr(body, name) not in (None, [], {}) for name in _PAGE_FIELDS)
@@ -165,7 +165,7 @@ def _filter(body: ContextRequest) -> Filter:
 
 
 def _is_timeless(profile: Profile) -> bool:
-    """Whether no score of the profile weighs how fresh a node is."""
+    """Return whether no score of the profile weighs how fresh a node is."""
     scores = [profile.score, *(section.score for section in profile.sections if section.score)]
     return not any("recency" in _signals(score) for score in scores)
 

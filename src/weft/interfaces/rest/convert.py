@@ -77,7 +77,7 @@ def entity_tag(content: bytes) -> str:
 
 
 def _matches(given: str, tag: str, *, weak: bool = True) -> bool:
-    """Whether a list of tags in a header names this one, or all; weak tags count only for reading."""
+    """Return whether a list of tags in a header names this one, or all; weak tags count only for reading."""
     tags = [part.strip() for part in given.split(",")]
     return "*" in tags or tag in tags or (weak and f"W/{tag}" in tags)
 

@@ -115,7 +115,7 @@ def choose_lane(path: str, scope: Scope | None, body: bytes) -> LaneName:
 
 
 def _is_heavy(body: bytes) -> bool:
-    """Whether a question will cost many times what others do."""
+    """Return whether a question will cost many times what others do."""
     if len(body) > _HEAVY_BODY_BYTES:
         return True
     try:

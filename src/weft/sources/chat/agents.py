@@ -22,12 +22,12 @@ _SQLITE_SUFFIXES: Final = frozenset({".db", ".vscdb"})
 
 
 def is_opencode_session(content: Mapping[str, Any]) -> bool:
-    """Say whether a JSON object describes a session of opencode, whose messages are in folders beside it."""
+    """Return whether a JSON object describes a session of opencode, whose messages are in folders beside it."""
     return str(content.get("id")).startswith("ses_") and "projectID" in content
 
 
 def is_part_of_opencode(content: Mapping[str, Any]) -> bool:
-    """Say whether a JSON object is one message of opencode, or a part of one."""
+    """Return whether a JSON object is one message of opencode, or a part of one."""
     return str(content.get("sessionID")).startswith("ses_") and "messages" not in content
 
 
@@ -67,7 +67,7 @@ def stamp_of_messages(file: Path) -> str:
 
 
 def is_opencode_database(file: Path) -> bool:
-    """Say whether a file is a database in which opencode keeps its sessions."""
+    """Return whether a file is a database in which opencode keeps its sessions."""
     try:
         with _open_database(file) as database:
             tables = _list_tables(database)

@@ -172,7 +172,7 @@ def _read_export(export: object, file: File) -> list[Session]:
 
 
 def looks_like_conversations(beginning: bytes, suffix: str) -> bool:
-    """Say whether a file with this beginning and suffix holds conversations rather than records."""
+    """Return whether a file with this beginning and suffix holds conversations rather than records."""
     if suffix == _MAIL_SUFFIX:
         return beginning.startswith(b"From ")
     if suffix in (_CURSOR_SUFFIX, _OPENCODE_SUFFIX):

@@ -19,9 +19,9 @@ _DATABASE_SUFFIX: Final = ".db"
 
 def find_copies(files: Sequence[File]) -> Mapping[str, str]:
     """Return, by the name of each file that is not to be read, the name of the one that has its conversations."""
-    told = _find_told_elsewhere(files)
+    held = _find_held_elsewhere(files)
     # Two that have each other's conversations must not both be passed over.
-    return {**told, **_find_same_beginnings([file for file in files if file.name not in told])}
+    return {**held, **_find_same_beginnings([file for file in files if file.name not in held])}
 
 
 def _find_same_beginnings(files: Sequence[File]) -> Mapping[str, str]:
@@ -51,7 +51,7 @@ def _find_same_beginnings(files: Sequence[File]) -> Mapping[str, str]:
     return copies
 
 
-def _find_told_elsewhere(files: Sequence[File]) -> Mapping[str, str]:
+def _find_held_elsewhere(files: Sequence[File]) -> Mapping[str, str]:
     """Return the files whose conversations another file of the same program has too, by the name of each.
 
     opencode left its older files where they were when it moved to a database; Antigravity writes a short log
@@ -62,13 +62,13 @@ def _find_told_elsewhere(files: Sequence[File]) -> Mapping[str, str]:
         if file.path.suffix.lower() == _DATABASE_SUFFIX:
             moved |= dict.fromkeys(list_opencode_sessions(file.path), file.name)
     full = {file.path.parent: file.name for file in files if file.path.name == _FULL_TRANSCRIPT}
-    told: dict[str, str] = {}
+    held: dict[str, str] = {}
     for file in files:
         if file.path.stem in moved and file.path.suffix.lower() == ".json":
-            told[file.name] = moved[file.path.stem]
+            held[file.name] = moved[file.path.stem]
         elif file.path.name == _SHORT_TRANSCRIPT and file.path.parent in full:
-            told[file.name] = full[file.path.parent]
-    return told
+            held[file.name] = full[file.path.parent]
+    return held
 
 
 def _begins_with(longer: File, shorter: File, size: int) -> bool:

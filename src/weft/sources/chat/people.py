@@ -38,7 +38,7 @@ _TAG: Final = re.compile(r"(?s)<(style|script|head)\b.*?</\1>|<br ?/?>|</(?:p|di
 
 
 def looks_like_slack(beginning: bytes) -> bool:
-    """Say whether a JSON file begins like a day of a Slack channel, or like the lists beside the channels."""
+    """Return whether a JSON file begins like a day of a Slack channel, or like the lists beside the channels."""
     return any(mark.search(beginning) for mark in (_SLACK_MARK, _SLACK_LIST))
 
 

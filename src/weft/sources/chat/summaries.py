@@ -135,8 +135,8 @@ def summarise(turns: Sequence[tuple[int, Node]], decisions: Iterable[tuple[int, 
         ("Decided", "; ".join(_cite(((text, number) for number, text in decisions), _MAX_STATED))),
         ("Open", "" if answered else "; ".join(_cite(_find_questions(own[-1]), _MAX_STATED))),
     ]
-    told = [f"{label}: {value}." for label, value in lines if value]
-    return "\n".join([*told, "Course:", *_list_course(own)])
+    facts = [f"{label}: {value}." for label, value in lines if value]
+    return "\n".join([*facts, "Course:", *_list_course(own)])
 
 
 def _find_topics(texts: Sequence[str]) -> list[str]:

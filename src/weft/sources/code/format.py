@@ -75,7 +75,7 @@ class Code:
         """The files of which the repository knows what they refer to; of the others only what they define."""
         self._interfaces: dict[str, str] = {}
         self._languages: dict[str, Language] = {}
-        self._tell: ReportProgress = ignore_progress
+        self._report: ReportProgress = ignore_progress
         self._remarks: dict[str, list[str]] = {}
         self._skipped: dict[str, str] = {}
 
@@ -86,9 +86,9 @@ class Code:
             self._languages[file.name] = language
         return language is not None
 
-    def report_progress_to(self, tell: ReportProgress) -> None:
-        """Report to `tell` from now on how many of the changed files are parsed."""
-        self._tell = tell
+    def report_progress_to(self, report: ReportProgress) -> None:
+        """Report to `report` from now on how many of the changed files are parsed."""
+        self._report = report
 
     def count_skipped(self) -> Mapping[str, int]:
         """Count the files that were read in part, by reason, which names the first of them."""
@@ -245,7 +245,7 @@ class Code:
         """Parse files into the cache and iterate over (name, digest of the interface)."""
         for count, name in enumerate(names, 1):
             yield name, self._parse_file(name)
-            self._tell(f"parsing {self.settings.source}", count, len(names))
+            self._report(f"parsing {self.settings.source}", count, len(names))
 
     def _parse_file(self, name: str) -> str:
         """Parse one file into the cache and return the digest of its interface; an unreadable one is deleted."""

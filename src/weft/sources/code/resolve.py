@@ -271,7 +271,7 @@ class Repository:
 
 
 def is_test(path: str) -> bool:
-    """Say whether a file holds tests, by its path."""
+    """Return whether a file holds tests, by its path."""
     return _TEST_PATH.search(path) is not None
 
 
@@ -377,7 +377,7 @@ def _relative_folder(written: str, importer: str) -> Segments:
 
 
 def _is_importable(before: Segments, importer: str) -> bool:
-    """Say whether imports of one word are looked up there: in a source folder or above the importer."""
+    """Return whether imports of one word are looked up there: in a source folder or above the importer."""
     folder = PurePosixPath(importer).parent.parts
     return before == folder[: len(before)] or (len(before) == 1 and before[0] in _SOURCE_FOLDERS)
 

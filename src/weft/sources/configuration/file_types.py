@@ -100,7 +100,7 @@ def find_file_type(path: str) -> str | None:
 
 
 def is_lock_file(path: str) -> bool:
-    """Say whether a program wrote the file to pin what was installed."""
+    """Return whether a program wrote the file to pin what was installed."""
     return _LOCK_FILE.fullmatch(PurePosixPath(path).name) is not None
 
 

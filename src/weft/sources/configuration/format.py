@@ -95,7 +95,7 @@ class Configuration:
         return f"{file_stamp(file.path)}-{_READER_VERSION}{shadowed}"
 
     def _is_shadowed(self, path: str) -> bool:
-        """Say whether a file at the root has the same name: who says `pyproject.toml` then means that one."""
+        """Return whether a file at the root has the same name: who says `pyproject.toml` then means that one."""
         return "/" in path and PurePosixPath(path).name in self._files
 
 

@@ -5,7 +5,6 @@ a reader would build from them is bounded here, by a parser that builds nothing.
 """
 
 import zipfile
-from collections.abc import Collection
 from typing import Final
 from xml.parsers import expat
 
@@ -27,15 +26,12 @@ class _Refused(Exception):
     """A file that no program for texts writes; the reason is its words."""
 
 
-def check_archive(archive: zipfile.ZipFile, name: str, parts: Collection[str] = ()) -> None:
-    """Raise SourceError for an archive that would take too much memory or time to read.
-
-    Its XML is looked at, or of it only the `parts` where they are named.
-    """
+def check_archive(archive: zipfile.ZipFile, name: str) -> None:
+    """Raise SourceError for an archive whose XML would take too much memory or time to read."""
     entries = archive.infolist()
     if len(entries) > _MAX_ENTRIES:
         raise SourceError(f"{name} holds {len(entries):,} files; at most {_MAX_ENTRIES:,} are read. Split it.")
-    read = [entry for entry in entries if _is_read(entry.filename, parts)]
+    read = [entry for entry in entries if entry.filename.lower().endswith(_XML_SUFFIXES)]
     size = sum(entry.file_size for entry in read)
     if size > MAX_XML_BYTES:
         raise SourceError(f"{name} unpacks to {size:,} bytes; at most {MAX_XML_BYTES:,} are read. Split it.")
@@ -44,10 +40,6 @@ def check_archive(archive: zipfile.ZipFile, name: str, parts: Collection[str] = 
             _check_xml(archive, entry)
         except _Refused as reason:
             raise SourceError(f"{name} is not read: {entry.filename} {reason}.") from None
-
-
-def _is_read(name: str, parts: Collection[str]) -> bool:
-    return name in parts if parts else name.lower().endswith(_XML_SUFFIXES)
 
 
 def _check_xml(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:

@@ -83,7 +83,7 @@ class Manuscript:
         self._files: dict[str, File] = {}
         self._chapters_before: dict[str, int] = {}
         marks = settings.headings
-        self._told = Headings(
+        self._corrections = Headings(
             frozenset(mark[1:] for mark in marks if mark[0] == "+"),
             frozenset(mark[1:] for mark in marks if mark[0] == "-"),
         )
@@ -157,7 +157,7 @@ class Manuscript:
     def _chapters(self, file: File, text: str) -> tuple[Chapter, ...]:
         """Return the chapters of a file, numbered after those of the files before it."""
         before = self._chapters_before[file.name]
-        found = find_chapters(text, self._told)
+        found = find_chapters(text, self._corrections)
         if len(self._files) > 1 and not any(chapter.has_heading for chapter in found):
             return self._single_chapter(file, text)
         # A file that goes on counting where the one before it ended keeps its numbers.
@@ -186,8 +186,8 @@ class Manuscript:
             # The text of a chapter with scenes is that of its scenes; to hold it twice would print it twice.
             own_end = chapter.start if has_scenes else chapter.end
             own_text = _Stretch(lines, chapter.start, own_end, chapter.number)
-            told = {"division": chapter.division, "chapters_in_doubt": doubt}
-            fields = {name: value for name, value in told.items() if value}
+            facts = {"division": chapter.division, "chapters_in_doubt": doubt}
+            fields = {name: value for name, value in facts.items() if value}
             nodes.append(self._node(key, "chapter", chapter.title, own_text, fields))
             for number, span in enumerate(spans if has_scenes else (), start=1):
                 scene_key = f"{key}.{number:02d}"

@@ -29,7 +29,7 @@ _DOC_ROLE: Final = re.compile(r":doc:`(?:[^`<]*<)?([^`<>]+)>?`")
 
 
 def is_document_name(path: str) -> bool:
-    """Say whether a file without suffix is a text that people read: a readme, a licence, a list of changes."""
+    """Return whether a file without suffix is a text that people read: a readme, a licence, a list of changes."""
     return _DOCUMENT_NAME.fullmatch(PurePosixPath(path).name) is not None
 
 
@@ -110,7 +110,7 @@ def _find_underlined(lines: Sequence[_Line]) -> Iterator[Heading]:
 
 
 def _is_title(title: str, below: str) -> bool:
-    """Say whether a line can be a title: it has words, and the adornment is at most one character shorter."""
+    """Return whether a line can be a title: it has words, and the adornment is at most one character shorter."""
     return (
         _ADORNMENT.fullmatch(below) is not None
         and bool(title.strip())

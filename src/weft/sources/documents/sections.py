@@ -72,7 +72,7 @@ def kind_in_heading(title: str) -> str | None:
 
 
 def has_named_kinds(headings: Sequence[Heading]) -> bool:
-    """Say whether any section under these headings is a requirement or a feature."""
+    """Return whether any section under these headings is a requirement or a feature."""
     parts = _split_parts(Document("", "", tuple(headings)))
     return any(part.kind not in ("document", "section") for part in parts)
 
@@ -126,7 +126,7 @@ def _split_parts(document: Document) -> list[_Part]:
 
 
 def _is_document_title(headings: Sequence[Heading], title: str) -> bool:
-    """Say whether the first heading stands above all others and is the document's own title."""
+    """Return whether the first heading stands above all others and is the document's own title."""
     first, *others = headings
     return title in ("", first.title) and all(heading.level > first.level for heading in others)
 
@@ -180,7 +180,7 @@ def _part_node(
 
 
 def _is_worth_a_node(document: Document, part: _Part, summary: str) -> bool:
-    """Say whether a part has text or sections; a requirement or feature is kept even if it is only a heading."""
+    """Return whether a part has text or sections; a requirement or feature is kept even as a heading alone."""
     content = document.text[slice(*part.span)].strip() or summary
     return bool(content) or part.kind not in ("document", "section")
 

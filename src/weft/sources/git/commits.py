@@ -34,7 +34,7 @@ _TOUCHES: Final = "touches"
 
 _PARSER_VERSION: Final = "3"
 """To be changed whenever the same commit would be read differently; commits in the cache are then read again."""
-_MAX_TOLD_CHANGES: Final = 60
+_MAX_SHOWN_CHANGES: Final = 60
 """Changed lines of a commit up to which its first ones tell what it is about."""
 _UNREAD: Final = "commits that git could not show (see `git fsck`)"
 _STATE_ENTRY: Final = "state"
@@ -74,16 +74,16 @@ class History:
         self._cache = DerivedCache(settings.cache_file("git"))
         self._hashes: list[str] = []
         self._followed: dict[str, _FollowedCommit] = {}
-        self._tell: ReportProgress = ignore_progress
+        self._report: ReportProgress = ignore_progress
         self._remarks: dict[str, int] = {}
 
     def takes(self, file: File) -> bool:
         """Take no file: the commits are in none of them."""
         return False
 
-    def report_progress_to(self, tell: ReportProgress) -> None:
-        """Report to `tell` from now on how many of the new commits are read."""
-        self._tell = tell
+    def report_progress_to(self, report: ReportProgress) -> None:
+        """Report to `report` from now on how many of the new commits are read."""
+        self._report = report
 
     def count_skipped(self) -> Mapping[str, int]:
         """Return why the history could not be read, or not as a whole."""
@@ -198,7 +198,7 @@ class History:
         count = 0
         for count, commit in enumerate(commits, 1):
             self._cache.put(commit.hash, _PARSER_VERSION, pack(commit))
-            self._tell(f"history of {self.settings.source}", count, len(hashes))
+            self._report(f"history of {self.settings.source}", count, len(hashes))
         return count == len(hashes)
 
     def _follow(self, renaming: Collection[str], wanted: Collection[str]) -> dict[str, _FollowedCommit]:
@@ -259,13 +259,13 @@ def _commit_node(unit: str, commit: Commit, settings: SourceSettings) -> Node:
     }
     if time is not None:
         fields["timestamp"] = commit.time
-    lines_tell = commit.lines and commit.insertions + commit.deletions <= _MAX_TOLD_CHANGES
+    shows_lines = commit.lines and commit.insertions + commit.deletions <= _MAX_SHOWN_CHANGES
     return Node(
         key=f"{settings.source}:{unit}",
         kind="commit",
         tenant=settings.tenant,
         title=commit.message.partition("\n")[0].strip() or commit.hash[:_SHORT_HASH],
-        text="\n".join([commit.message, "", *commit.lines]) if lines_tell else commit.message,
+        text="\n".join([commit.message, "", *commit.lines]) if shows_lines else commit.message,
         fields=fields,
         origin=Origin(settings.source, commit=commit.hash),
         created=time,

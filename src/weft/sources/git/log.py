@@ -40,10 +40,10 @@ _MAX_RUNS: Final = 20
 """How often git is run for one list of commits, since it stops at every damaged one; a repository with more damage
 is not worth the time."""
 
-_MAX_TOLD_LINES: Final = 3
+_MAX_KEPT_LINES: Final = 3
 """Removed lines, and added ones, that stand for a commit whose message does not tell what changed."""
 _MAX_LINE_CHARACTERS: Final = 100
-_MIN_TELLING_WORDS: Final = 4
+_MIN_SUBJECT_WORDS: Final = 4
 """A subject of fewer words, such as "fix typo" or "wip", tells too little without a body."""
 _SUBJECT_FRAME: Final = re.compile(r"^\w+(?:\([^)]*\))?!?:\s*|\(?#\d+\)?|\bPR\b")
 """The type before a subject and the number behind it, which tell nothing about the change."""
@@ -236,12 +236,12 @@ def _read_header(line: bytes, rows: Iterator[bytes]) -> Commit | None:
     return Commit(hash, author.strip(), time, message.strip(), " " in parents)
 
 
-def _tells_change(message: str) -> bool:
+def _describes_change(message: str) -> bool:
     """Return whether a commit's message says in words what changed."""
     subject, _, body = message.partition("\n")
     if any(not _TRAILER.fullmatch(line) for line in body.split("\n")):
         return True
-    return len(_WORD.findall(_SUBJECT_FRAME.sub(" ", subject))) >= _MIN_TELLING_WORDS
+    return len(_WORD.findall(_SUBJECT_FRAME.sub(" ", subject))) >= _MIN_SUBJECT_WORDS
 
 
 class _DiffReader:
@@ -253,7 +253,7 @@ class _DiffReader:
         self._current: Change | None = None
         self._is_in_hunk = False
         # How many more removed and added lines are kept, by the sign before them.
-        kept = 0 if _tells_change(commit.message) else _MAX_TOLD_LINES
+        kept = 0 if _describes_change(commit.message) else _MAX_KEPT_LINES
         self._lines_left = {b"-": kept, b"+": kept}
 
     def read_line(self, line: bytes) -> None:
@@ -281,10 +281,10 @@ class _DiffReader:
         if not _WORD.search(text) or _DATA.search(text):
             return
         # Redacted before it is cut: of half a secret nobody could tell what it is.
-        told = f"{line[:1].decode()} {redact_source(text).text[:_MAX_LINE_CHARACTERS]}"
-        if told not in self.commit.lines:
+        kept = f"{line[:1].decode()} {redact_source(text).text[:_MAX_LINE_CHARACTERS]}"
+        if kept not in self.commit.lines:
             self._lines_left[line[:1]] -= 1
-            self.commit.lines.append(told)
+            self.commit.lines.append(kept)
 
     def _add_file(self, line: bytes) -> None:
         found = _RAW.match(line)

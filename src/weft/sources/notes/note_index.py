@@ -165,7 +165,7 @@ class Pictures(Struct, frozen=True):
 
 
 def is_picture(target: str) -> bool:
-    """Say whether a file is a picture, by its suffix."""
+    """Return whether a file is a picture, by its suffix."""
     return PurePosixPath(target).suffix.lower() in _PICTURE_SUFFIXES
 
 

@@ -169,7 +169,7 @@ def links_in(value: Json) -> Iterator[str]:
 
 
 def _is_bare_link(value: Json) -> bool:
-    """Say whether a value is `[[Name]]` without quotes, which YAML reads as a list in a list."""
+    """Return whether a value is `[[Name]]` without quotes, which YAML reads as a list in a list."""
     is_nested = isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) and len(value[0]) == 1
     return is_nested and isinstance(value[0][0], str)  # type: ignore[index]
 

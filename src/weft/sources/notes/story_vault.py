@@ -60,7 +60,7 @@ def read_vault(names: Sequence[str], reading: str) -> Vault:
 
 
 def _looks_like_story(names: Sequence[str]) -> bool:
-    """Say whether there is a folder that only a story has, or at least two files are called chapters."""
+    """Return whether there is a folder that only a story has, or at least two files are called chapters."""
     folders = {part.casefold() for name in names for part in PurePosixPath(name).parts[:-1]}
     chapter_files = sum(_CHAPTER.match(PurePosixPath(name).stem) is not None for name in names)
     return bool(folders & _STORY_FOLDERS) or chapter_files >= _MIN_CHAPTER_FILES

@@ -46,7 +46,7 @@ class Vaults(Struct, frozen=True):
         return cls(tuple(roots), tuple(templates), tuple(logseq))
 
     def holds(self, name: str) -> bool:
-        """Say whether a file lies in a vault."""
+        """Return whether a file lies in a vault."""
         return _is_below(name, self.roots)
 
     def exclusion_reason(self, name: str, *, has_placeholders: bool) -> str:
@@ -59,7 +59,7 @@ class Vaults(Struct, frozen=True):
 
 
 def has_placeholders(visible: str) -> bool:
-    """Say whether a text without its code has a place that is filled in when a note is made from it."""
+    """Return whether a text without its code has a place that is filled in when a note is made from it."""
     return ("{{" in visible or "<%" in visible) and _PLACEHOLDER.search(visible) is not None
 
 

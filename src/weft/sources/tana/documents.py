@@ -59,14 +59,14 @@ class Docs(Struct):
         return (doc for doc in self.by_id.values() if self.is_note(doc.id))
 
     def is_note(self, name: str) -> bool:
-        """Say whether a document is a note or a supertag: not internal, not in the trash, nor below either."""
+        """Return whether a document is a note or a supertag: not internal, not in the trash, nor below either."""
         doc = self.by_id.get(name)
         if doc is None or self._is_container(doc) or (doc.type in INTERNAL_TYPES and doc.type != TAG_TYPE):
             return False
         return bool(doc.owner) and self._may_hold_notes(doc.owner) and not self._is_plain_value(doc)
 
     def is_tag(self, name: str) -> bool:
-        """Say whether there is a supertag of this id that is not in the trash."""
+        """Return whether there is a supertag of this id that is not in the trash."""
         return name in self.by_id and self.by_id[name].type == TAG_TYPE and self.is_note(name)
 
     def tags_of(self, doc: Doc) -> tuple[str, ...]:
@@ -101,12 +101,12 @@ class Docs(Struct):
         return _SYSTEM_FIELDS.get(definition_id) or own_name
 
     def _is_plain_value(self, doc: Doc) -> bool:
-        """Say whether a document is a field's value without children or tags, and so no note of its own."""
+        """Return whether a document is a field's value without children or tags, and so no note of its own."""
         row = self.by_id.get(doc.owner)
         return row is not None and row.type == "tuple" and not doc.children and not self.tags_of(doc)
 
     def _may_hold_notes(self, name: str) -> bool:
-        """Say whether notes may stand below a document, which depends on all documents above it."""
+        """Return whether notes may stand below a document, which depends on all documents above it."""
         # Followed upwards in a loop, because a tree may be deeper than the recursion limit.
         chain: list[Doc] = []
         visited: set[str] = set()
@@ -133,7 +133,7 @@ class Docs(Struct):
 
 
 def looks_like_tana(beginning: bytes) -> bool:
-    """Say whether a JSON file with this beginning is an export of Tana."""
+    """Return whether a JSON file with this beginning is an export of Tana."""
     # Judged by its beginning: an export may have hundreds of megabytes, and other formats ask next.
     start = beginning.lstrip(b"\xef\xbb\xbf \t\r\n")
     found = sum(mark in start for mark in (b'"formatVersion"', b'"editors"', b'"lastTxid"', b'"storeData"'))

@@ -222,7 +222,7 @@ class Workspace(Struct):
         return self._name(value).references if doc is not None and doc.owner == row.id else ()
 
     def _may_link(self, target: str) -> bool:
-        """Say whether a link to a node is drawn: one to a missing node waits for it, one to an internal is not."""
+        """Return whether a link to a node is drawn: one to a missing node waits, one to an internal is not."""
         return not target.startswith("SYS_") and (target not in self.docs.by_id or self.docs.is_note(target))
 
     def _edges(self, doc: Doc, values: list[tuple[str, str]], references: tuple[str, ...]) -> Iterator[Edge]:

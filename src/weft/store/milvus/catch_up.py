@@ -69,7 +69,7 @@ def bring_up_to_date(
 
 
 def _can_continue(state: CollectionState, snapshot: Snapshot, address: MilvusAddress) -> bool:
-    """Tell whether the collection can be brought up to date; one left by an interrupted import cannot."""
+    """Return whether the collection can be brought up to date; one left by an interrupted import cannot."""
     progress = state.progress
     is_cut_off = address.storage is not None and state.pending is None and progress.sequence == 0
     return progress.identity == snapshot.identity and progress.sequence <= snapshot.sequence and not is_cut_off

@@ -174,7 +174,7 @@ class Collection:
         self._identity, self._max_pending = identity, max_pending
 
     def exists(self) -> bool:
-        """Tell whether the collections were created."""
+        """Return whether the collections were created."""
         return bool(self._client.has_collection(self._state_name))
 
     def load(self) -> bool:

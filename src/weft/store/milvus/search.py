@@ -128,7 +128,7 @@ def search_collection(collection: Collection, searches: Sequence[Search], condit
 
 
 def _is_settled(scores: "Scores", limit: int, wanted: int) -> bool:
-    """Tell whether the best `limit` are known: there are no more, or those after them are worse.
+    """Return whether the best `limit` are known: there are no more, or those after them are worse.
 
     Results of the other searches of the request may be among the scores; they can only make the best ones better.
     """

@@ -271,7 +271,7 @@ def translate_errors(address: Address) -> Iterator[None]:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Tell whether the connection is gone, so that the same work may succeed on another one."""
+    """Return whether the connection is gone, so that the same work may succeed on another one."""
     if isinstance(error, PoolTimeout):
         return True
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
@@ -281,7 +281,7 @@ def is_lost(error: BaseException) -> bool:
 
 
 def _is_transient(error: BaseException) -> bool:
-    """Tell whether the same work may succeed when it is done again."""
+    """Return whether the same work may succeed when it is done again."""
     return is_lost(error) or (isinstance(error, psycopg.Error) and error.sqlstate in _RETRYABLE_STATES)
 
 
@@ -357,6 +357,6 @@ def _connection_refusal(message: str, where: str) -> WeftError | None:
 
 
 def _is_refusal(error: psycopg.Error) -> bool:
-    """Tell whether the server turned the connection away for good, which waiting does not change."""
+    """Return whether the server turned the connection away for good, which waiting does not change."""
     message = str(error)
     return "authentication failed" in message or "does not exist" in message or "no password" in message

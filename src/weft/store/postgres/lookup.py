@@ -11,11 +11,18 @@ import numpy as np
 from msgspec import Struct
 
 from weft.model import Filter, View
+from weft.store.changes import NameNumbers
 from weft.store.postgres.connection import ALL_TENANTS, Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array, digest, name_md5
 from weft.store.postgres.schema import MAX_OPENING_CHARACTERS
-from weft.store.records import MAX_FACET_VALUE_LENGTH, facet_groups, fold_name, to_microseconds
-from weft.store.sqlite.lookup import checked_number, may_be_made_of
+from weft.store.records import (
+    MAX_FACET_VALUE_LENGTH,
+    facet_groups,
+    fold_name,
+    may_be_made_of,
+    to_id,
+    to_microseconds,
+)
 
 if TYPE_CHECKING:
     from weft.ports.stores import Ids
@@ -29,8 +36,6 @@ TenantKey: TypeAlias = tuple[str, str]
 
 _BY_KEY, _BY_NAME, _BY_ID = range(3)
 """The ways in which a name finds nodes; where several do, the first one counts."""
-_MAX_ID_DIGITS: Final = 18
-"""Every number of so many digits fits into a bigint."""
 
 
 def key_columns(keys: Sequence[tuple[int, str]]) -> tuple["Ids", "Ids", list[str]]:
@@ -39,7 +44,7 @@ def key_columns(keys: Sequence[tuple[int, str]]) -> tuple["Ids", "Ids", list[str
     return bigint_array(tenant for tenant, _ in keys), bigint_array(map(digest, texts)), texts
 
 
-class Numbers:
+class Numbers(NameNumbers):
     """The numbers one write uses; made anew for every write, so that a write undone leaves nothing behind."""
 
     def __init__(self, connection: Connection, last_key: int) -> None:
@@ -72,26 +77,6 @@ class Numbers:
         if (table, name) not in self._known:
             self.assign_numbers(table, [name])
         return self._known[table, name]
-
-    def tenant(self, name: str) -> int:
-        """Return the number of a tenant, assigned now if it has none."""
-        return self._number("tenants", name)
-
-    def kind(self, name: str) -> int:
-        """Return the number of a kind, assigned now if it has none."""
-        return checked_number("kinds", name, self._number("kinds", name))
-
-    def edge_type(self, name: str) -> int:
-        """Return the number of an edge type, assigned now if it has none."""
-        return checked_number("edge_types", name, self._number("edge_types", name))
-
-    def maker(self, name: str) -> int:
-        """Return the number of a maker, assigned now if it has none."""
-        return self._number("makers", name)
-
-    def facet(self, name: str) -> int:
-        """Return the number of a facet, assigned now if it has none."""
-        return self._number("facet_names", name)
 
     # --- keys --------------------------------------------------------------------------------------------
 
@@ -315,7 +300,7 @@ def find_names(connection: Connection, visible: Visibility, names: Sequence[str]
             "names": names,
             "folded_digests": [digest(name) for name in folded],
             "folded": folded,
-            "ids": [_to_id(name) for name in names],
+            "ids": [to_id(name) for name in names],
         },
     )
     found: dict[int, dict[int, list[tuple[str, str, int]]]] = {}
@@ -338,7 +323,3 @@ def find_nodes_named_by(connection: Connection, visible: Visibility, words: Coll
         {**visible.values, "openings": openings},
     )
     return sorted({node_id for node_id, name in rows if may_be_made_of(name, words)})
-
-
-def _to_id(name: str) -> int | None:
-    return int(name) if name.isascii() and name.isdigit() and len(name) <= _MAX_ID_DIGITS else None

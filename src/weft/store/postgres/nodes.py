@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from weft.ports import Changes, PreparedNode
+from weft.store.changes import NumberedNode, StoredKey
 from weft.store.derived import weighted_counts
 from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array, digest, passage_words, to_halfvec
 from weft.store.postgres.links import TouchedLists
 from weft.store.postgres.lookup import KEYS, Numbers, key_columns
 from weft.store.records import WRITTEN_COLUMNS, Row, known_position, list_facets, node_values, pack_texts
-from weft.store.sqlite.nodes import NumberedNode, StoredKey
 from weft.store.statistics import StatisticsDelta
 
 _BIGINT_COLUMNS: Final = frozenset(

@@ -95,7 +95,7 @@ def graph_statement(space: int, dimensions: int, how: str = "") -> str:
 
 
 def is_broken(connection: Connection, name: str) -> bool:
-    """Tell whether an index was left unfinished by an interruption: it is never used, and blocks its name."""
+    """Return whether an index was left unfinished by an interruption: it is never used, and blocks its name."""
     query = "SELECT 1 FROM pg_index i WHERE i.indexrelid = to_regclass(%s) AND NOT i.indisvalid"
     return bool(fetch_rows(connection, query, (name,)))
 

@@ -23,8 +23,7 @@ from weft.store.postgres.pool import ReaderPools
 from weft.store.postgres.schema import prepare_schema
 from weft.store.postgres.snapshot import PostgresSnapshot, SnapshotCaches, StateRow
 from weft.store.postgres.write import apply_changes, declare_shared, next_sequence
-from weft.store.records import EdgeCursor, ListedEdge
-from weft.store.sqlite.lookup import MAX_WORDS_LOOKED_UP
+from weft.store.records import MAX_WORDS_LOOKED_UP, EdgeCursor, ListedEdge
 from weft.store.statistics import CACHED_SCANS, ScanCache
 
 T = TypeVar("T")
@@ -122,19 +121,6 @@ class PostgresStore(ExportableStore):
                 f"`weft jobs add embed --embedder SPEC`."
             )
         connection.execute("UPDATE state SET embedder = %s, dimensions = %s", (name, dimensions))
-
-    def forget_vectors(self) -> None:
-        """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
-
-        def forget(connection: Connection) -> None:
-            sequence = next_sequence(connection, names_by_number(connection, "tenants"))
-            connection.execute("UPDATE state SET embedder = NULL, dimensions = NULL")
-            connection.execute("DELETE FROM vectors")
-            # Without stamps and hashes the next indexing takes every unit and every node for changed.
-            connection.execute("DELETE FROM units")
-            connection.execute("UPDATE nodes SET content_hash = '', changed = %s", (sequence,))
-
-        self.transact(forget)
 
     def rebuild_derived(self) -> None:
         """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""

@@ -11,13 +11,13 @@ import orjson
 
 from weft.model import AliasSet, Node
 from weft.ports import Changes
+from weft.store.changes import touched_tenants
 from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array, digest
 from weft.store.postgres.links import TouchedLists, write_edge_set
 from weft.store.postgres.lookup import Numbers, key_columns, names_by_number
 from weft.store.postgres.nodes import NodeWriter, stored_keys
 from weft.store.records import list_names
-from weft.store.sqlite.write import touched_tenants
 from weft.store.statistics import Counts, StatisticsDelta, net_terms
 
 _SAME_IMPORTANCE: Final = 1e-9

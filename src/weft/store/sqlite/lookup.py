@@ -4,7 +4,6 @@ Views and filters are expressed as SQL conditions. Tables refer to each other by
 (tenants, kinds, edge types, makers, facets and keys); one write uses one `Numbers`, and all its parts share it.
 """
 
-import re
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -13,32 +12,33 @@ import numpy as np
 import orjson
 from msgspec import Struct
 
-from weft.errors import StoreError
 from weft.model import Filter, View
+from weft.store.changes import NameNumbers
 from weft.store.links import (
     INCOMING_JOINS,
     OUTGOING_JOINS,
 )
-from weft.store.records import MAX_FACET_VALUE_LENGTH, Row, facet_groups, fold_name, to_microseconds
+from weft.store.records import (
+    MAX_FACET_VALUE_LENGTH,
+    Row,
+    facet_groups,
+    fold_name,
+    may_be_made_of,
+    to_id,
+    to_microseconds,
+)
 
 if TYPE_CHECKING:
     from weft.ports.stores import Ids
 
 
-_MAX_PACKED_NUMBER: Final = 0xFFFF
-"""Neighbour lists keep kinds and edge types in two bytes."""
 _VALUES_PER_QUERY: Final = 500
 """Keys that one query looks up. Fewer mean more queries; SQLite before 3.32 takes at most 999 values."""
 PLACEHOLDERS: Final = ", ".join("?" * _VALUES_PER_QUERY)
 
 
-MAX_WORDS_LOOKED_UP: Final = 5_000
-"""Words whose names are looked up one by one; with more, reading the names of all nodes is faster."""
-_WORD: Final = re.compile(r"\w+")
 _BEHIND_A_WORD: Final = (("", "0"), (":", "A"), ("[", "_"), ("`", "a"), ("{", "\U0010ffff"))
 """Ranges of what may follow the first word of a folded name: nothing, or what no word is made of."""
-_MAX_ID_DIGITS: Final = 18
-"""Digits of a name that may be an id: every number of 18 digits fits the 64 bits of a column."""
 WAITING_VECTORS: Final = "unembedded"
 """The name in `meta` of the range of passages that wait: the id after which they begin, and the last one's."""
 
@@ -53,33 +53,13 @@ def padded_groups(values: Sequence[str]) -> Iterator[tuple[str, ...]]:
         yield (*group, *group[-1:] * (_VALUES_PER_QUERY - len(group)))
 
 
-class Numbers:
+class Numbers(NameNumbers):
     """The numbers that one write uses; made anew for every write, so that a write undone leaves nothing behind."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._known: dict[tuple[str, str], int] = {}
         self._keys: dict[tuple[str, str], int] = {}
-
-    def tenant(self, name: str) -> int:
-        """Return the number of a tenant, giving it one if it has none."""
-        return self._number("tenants", name)
-
-    def kind(self, name: str) -> int:
-        """Return the number of a kind, giving it one if it has none."""
-        return checked_number("kinds", name, self._number("kinds", name))
-
-    def edge_type(self, name: str) -> int:
-        """Return the number of an edge type, giving it one if it has none."""
-        return checked_number("edge_types", name, self._number("edge_types", name))
-
-    def maker(self, name: str) -> int:
-        """Return the number of a maker, giving it one if it has none."""
-        return self._number("makers", name)
-
-    def facet(self, name: str) -> int:
-        """Return the number of a facet, giving it one if it has none."""
-        return self._number("facet_names", name)
 
     def key(self, tenant: str, key: str) -> int:
         """Return the number of a key, giving it one if it has none."""
@@ -120,16 +100,6 @@ class Numbers:
                 row = (self._connection.execute(f"INSERT INTO {table} (name) VALUES (?)", (name,)).lastrowid,)
             number = self._known[table, name] = int(row[0] or 0)
         return number
-
-
-def checked_number(table: str, name: str, number: int) -> int:
-    """Return the number, or raise StoreError when neighbour lists cannot hold it."""
-    if number > _MAX_PACKED_NUMBER:
-        raise StoreError(
-            f"{name!r} would be number {number} of {table}; a store holds at most {_MAX_PACKED_NUMBER}. "
-            "Kinds and edge types are meant to be few: put what differs from node to node into fields or tags."
-        )
-    return number
 
 
 def names_by_number(connection: sqlite3.Connection, table: str) -> dict[int, str]:
@@ -237,12 +207,6 @@ def find_nodes_named_by(connection: sqlite3.Connection, visible: Visibility, wor
     return sorted({node_id for node_id, name in rows if may_be_made_of(name, words)})
 
 
-def may_be_made_of(name: str, words: Collection[str]) -> bool:
-    """Return whether a folded name may have no other words than these."""
-    # Names in brackets are also known without them, and words of other scripts are not told apart here.
-    return not name.isascii() or name.endswith(")") or all(word in words for word in _WORD.findall(name))
-
-
 def find_names(
     connection: sqlite3.Connection, visible: Visibility, names: Sequence[str]
 ) -> dict[str, tuple[int, ...]]:
@@ -266,8 +230,8 @@ def find_names(
     found: dict[str, tuple[int, ...]] = {}
     for name in dict.fromkeys(names):
         ids = find(by_key, name) or find(by_name, fold_name(name))
-        if not ids and name.isascii() and name.isdigit() and len(name) <= _MAX_ID_DIGITS:
-            ids = find("nodes n WHERE n.id = ?", int(name))
+        if not ids and (node_id := to_id(name)) is not None:
+            ids = find("nodes n WHERE n.id = ?", node_id)
         if ids:
             found[name] = ids
     return found

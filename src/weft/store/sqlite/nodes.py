@@ -2,11 +2,10 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
-
-from msgspec import Struct
+from typing import Final
 
 from weft.ports import Changes, PreparedNode
+from weft.store.changes import NumberedNode, StoredKey
 from weft.store.records import WRITTEN_COLUMNS, Row, known_position, list_facets, node_values, pack_texts
 from weft.store.sqlite import links
 from weft.store.sqlite.lookup import PLACEHOLDERS, Numbers, padded_groups
@@ -18,26 +17,6 @@ _UPSERT_NODE: Final = (
     f" ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in WRITTEN_COLUMNS[1:])}"
 )
 _INSERT_PASSAGE: Final = f"INSERT INTO passages VALUES ({', '.join('?' * 14)})"
-
-
-class StoredKey(NamedTuple):
-    """The stored state of a key: its number and, if it has a node, the node's number, hash, kind and unit."""
-
-    key_id: int
-    node_id: int | None
-    content_hash: str | None
-    kind_id: int | None
-    unit: str | None
-
-
-class NumberedNode(Struct, frozen=True):
-    """A node to be written and the numbers that it is written under."""
-
-    prepared: PreparedNode
-    node_id: int
-    tenant_id: int
-    kind_id: int
-    key_id: int
 
 
 def stored_keys(connection: sqlite3.Connection, tenant_id: int, keys: Sequence[str]) -> dict[str, StoredKey]:

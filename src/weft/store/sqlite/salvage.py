@@ -52,7 +52,7 @@ class Salvage(Struct, frozen=True):
 
 
 def is_damaged(folder: Path) -> bool:
-    """Whether the file of a store has pages that cannot be read; a store that is not there is not damaged."""
+    """Return whether the file of a store has pages that cannot be read; a missing store is not damaged."""
     file = folder / FILE_NAME
     if not file.exists():
         return False

@@ -13,7 +13,7 @@ from weft.model import Edge, View
 from weft.ports import Changes, Graph, NameRow, NodeRow, StoreStatus
 from weft.runtime.cache import LruCache
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
-from weft.store.records import EdgeCursor, ListedEdge, not_unicode_error
+from weft.store.records import MAX_WORDS_LOOKED_UP, EdgeCursor, ListedEdge, not_unicode_error
 from weft.store.sqlite import listing, maintenance
 from weft.store.sqlite.connection import (
     ReaderPool,
@@ -25,12 +25,12 @@ from weft.store.sqlite.connection import (
     read_version,
     translate_errors,
 )
-from weft.store.sqlite.lookup import MAX_WORDS_LOOKED_UP, names_by_number, read_visibility
+from weft.store.sqlite.lookup import names_by_number, read_visibility
 from weft.store.sqlite.maintenance import read_status
 from weft.store.sqlite.nodes import stored_keys
 from weft.store.sqlite.schema import SCHEMA_VERSION, migrate
 from weft.store.sqlite.snapshot import CACHED_VIEWS, SnapshotCaches, SqliteSnapshot, read_embedder, read_sequence
-from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence
+from weft.store.sqlite.write import apply_changes, declare_shared
 from weft.store.statistics import CACHED_SCANS, ScanCache
 
 Result = TypeVar("Result")
@@ -151,16 +151,6 @@ class SqliteStore(ExportableStore):
                 )
             value = orjson.dumps([name, dimensions]).decode()
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (value,))
-
-    def forget_vectors(self) -> None:
-        """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
-        with self._transaction() as connection:
-            sequence = next_sequence(connection, names_by_number(connection, "tenants"))
-            connection.execute("DELETE FROM meta WHERE name = 'embedder'")
-            connection.execute("DELETE FROM vectors")
-            # Without stamps and hashes the next indexing takes every unit and every node for changed.
-            connection.execute("DELETE FROM units")
-            connection.execute("UPDATE nodes SET content_hash = '', changed = ?", (sequence,))
 
     def transact(self, change: Callable[[sqlite3.Connection], Result]) -> Result:
         """Make a change in one transaction and return what it returns."""

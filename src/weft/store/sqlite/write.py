@@ -6,6 +6,7 @@ from typing import Final
 
 from weft.model import AliasSet, Node
 from weft.ports import Changes
+from weft.store.changes import touched_tenants
 from weft.store.records import list_names
 from weft.store.sqlite import links
 from weft.store.sqlite.lookup import Numbers, names_by_number
@@ -52,15 +53,6 @@ def next_sequence(connection: sqlite3.Connection, tenants: Iterable[int]) -> int
         f"INSERT OR REPLACE INTO tenant_versions VALUES (?, {sequence})", [(tenant,) for tenant in tenants]
     )
     return sequence
-
-
-def touched_tenants(changes: Changes) -> list[str]:
-    """Return the tenants whose pages the changes may alter; an edge alters only what readers of its start see."""
-    owners = {prepared.node.tenant for prepared in changes.upserts}
-    owners.update(tenant for tenant, _ in (*changes.removes, *changes.importance))
-    owners.update(edge_set.tenant for edge_set in changes.edges)
-    owners.update(alias_set.tenant for alias_set in changes.aliases)
-    return sorted(owners)
 
 
 def declare_shared(connection: sqlite3.Connection, tenant: str, shared: Iterable[str]) -> None:

@@ -25,7 +25,7 @@ def weft(tmp_path: Path) -> Iterator[Weft]:
 
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
-    """The help-reading world."""
+    """The help desk."""
     with Weft.open(tmp_path_factory.mktemp("reading") / ".weft") as opened:
         opened.index(EXAMPLES / "helpdesk")
         yield opened

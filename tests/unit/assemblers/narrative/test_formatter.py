@@ -224,7 +224,7 @@ def test_nothing_after_max_sequence_is_told(weft: Weft) -> None:
         Document("?", "x"),
     ]
     page = formatted(weft, entities=[ODO], documents=documents, max_sequence=1)
-    assert "harbour steps" in page or "Early" in page
+    assert "Early" in page
     assert "flute" not in page
     assert "Late" not in page
     assert "**[chunk] ?**" not in page

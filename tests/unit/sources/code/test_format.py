@@ -55,6 +55,7 @@ def shop(tmp_path: Path) -> Path:
 
 def test_every_node_quotes_exactly_the_lines_it_names(shop: Path) -> None:
     nodes, _, _ = read(shop)
+    assert nodes
     for node in nodes.values():
         assert node.origin.file is not None and node.origin.first_line is not None
         lines = (shop / node.origin.file).read_text("utf-8").split("\n")

@@ -1,12 +1,9 @@
 """How the embedded store meets files that are new, old, foreign, broken or not writable, and how it repairs."""
 
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -125,17 +122,6 @@ def test_a_store_opened_for_reading_reads_and_refuses_to_write(tmp_path: Path) -
         assert len(snapshot.find(["s:d"])) == 1
     reader.close()
     writer.close()
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user may enter, which pytest's own are not."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
-    yield folder
-    for part in (folder, *folder.rglob("*")):
-        part.chmod(0o755)
-    shutil.rmtree(folder)
 
 
 _READ_AS_GUEST = """
