@@ -202,17 +202,18 @@ def _best(passages: Sequence[str], scores: "Floats") -> list[str]:
 def _lexical_scores(passages: Sequence[str]) -> "Callable[[str], Floats]":
     """Return a function that scores every passage for a question by BM25."""
     from weft.model import Passage
-    from weft.scoring.bm25 import pack, passage_statistics, score_terms, term_hashes
+    from weft.scoring.bm25 import TermColumns, pack, passage_statistics, score_terms, term_hashes
 
     rows = []
     for number, text in enumerate(passages):
         hashes, counts, length = pack((), term_hashes(analyze(text)))
         rows.append(PassageRow(number, number, Passage(0, 0, len(text), 1, 1), length, hashes, counts))
+    terms = TermColumns.of(rows)
 
     def score(question: str) -> "Floats":
         asked: Mapping[int, float] = Counter(term_hashes(analyze(question)))
         statistics = passage_statistics(rows, list(asked)) if asked else None
-        return score_terms(rows, asked, statistics, 1.0).sum(axis=1) if statistics else _zeros(len(rows))
+        return score_terms(terms, asked, statistics, 1.0).sum(axis=1) if statistics else _zeros(len(rows))
 
     return score
 

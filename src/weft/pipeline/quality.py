@@ -76,18 +76,22 @@ def blend_cosines(
 
 
 def blend_snippets(
-    cosine: "Floats", columns: SnippetColumns, quality: "NDArray[np.float32]", snapshot: Snapshot
+    cosine: "Floats",
+    columns: SnippetColumns,
+    passage_ids: Sequence[int],
+    quality: "NDArray[np.float32]",
+    snapshot: Snapshot,
 ) -> "Floats":
     """Return the same for snippets; NaN stays where a snippet has no vector of its own."""
     width = len(quality)
-    stored = snapshot.quality_vectors(list(dict.fromkeys(row.passage_id for row in columns.rows)))
+    stored = snapshot.quality_vectors(passage_ids)
     ordinals: Counter[int] = Counter()
     vectors = []
-    for snippet in columns.rows:
+    for index in columns.passage.tolist():
         # The passage's own vector comes first.
-        ordinals[snippet.passage_id] += 1
-        start = width * ordinals[snippet.passage_id]
-        vectors.append(stored.get(snippet.passage_id, b"")[start : start + width])
+        ordinals[index] += 1
+        start = width * ordinals[index]
+        vectors.append(stored.get(passage_ids[index], b"")[start : start + width])
     return _blend(cosine, vectors, quality)
 
 

@@ -17,7 +17,14 @@ from weft.errors import EmbedderError
 from weft.model import Filter, Node
 from weft.ports import Embedder, Index, LayeredEmbedder, PassageRow, Snapshot, TermStatistics
 from weft.profiles.types import Fusion
-from weft.scoring.bm25 import inverse_frequency, passage_statistics, score_terms, term_hash, term_hashes
+from weft.scoring.bm25 import (
+    TermColumns,
+    inverse_frequency,
+    passage_statistics,
+    score_terms,
+    term_hash,
+    term_hashes,
+)
 from weft.text import find_proper_names
 from weft.text.terms import STOP_WORDS, analyze, is_code, spell_otherwise
 
@@ -381,7 +388,7 @@ class Pool(Struct, frozen=True):
         for index, row in enumerate(rows):
             indices.setdefault(row.node_id, []).append(index)
         if term_gains is None:
-            term_gains = score_terms(rows, query.terms, query.statistics, fusion.title_weight)
+            term_gains = score_terms(TermColumns.of(rows), query.terms, query.statistics, fusion.title_weight)
         score = sum_gains(term_gains)
         known = scale or Scale.of(score, cosine)
         # Plain lists, because most nodes have one passage, for which an array is slower than a look-up.

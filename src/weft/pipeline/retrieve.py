@@ -20,7 +20,7 @@ from weft.pipeline.query import Pool, Query, Reading, Scale, proposing_terms, re
 from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Snapshot
 from weft.profiles import fill
 from weft.profiles.types import Fusion, Probe
-from weft.scoring.bm25 import score_terms
+from weft.scoring.bm25 import TermColumns, score_terms
 from weft.text import find_body_start
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _keep_best(
 ) -> "tuple[Sequence[PassageRow], Floats]":
     """Return the rows found by meaning and, by our own score, the best `limit` rows with all that tie with the
     last; and what each term adds to each of them."""
-    term_gains = score_terms(rows, query.terms, query.statistics, fusion.title_weight)
+    term_gains = score_terms(TermColumns.of(rows), query.terms, query.statistics, fusion.title_weight)
     if len(rows) <= limit:
         return rows, term_gains
     scores = sum_gains(term_gains)
@@ -190,7 +190,7 @@ def measure_nodes(nodes: Sequence[int], query: Query, fusion: Fusion, snapshot: 
     if not nodes or not (query.terms or query.vector is not None):
         return {}
     rows = snapshot.passages_of_nodes(nodes)
-    score = sum_gains(score_terms(rows, query.terms, query.statistics, fusion.title_weight))
+    score = sum_gains(score_terms(TermColumns.of(rows), query.terms, query.statistics, fusion.title_weight))
     cosine = read_cosines(rows, {}, query, snapshot)
     # A node is as relevant as its best passage: a long text is not held against it.
     best: dict[int, float] = {}

@@ -278,16 +278,19 @@ def score_factor(candidate: Candidate, weights: Mapping[str, float]) -> float:
     return (candidate.score - candidate.parts.get("repeated", 0.0)) / base if base > 0 else 1.0
 
 
-def score_besides_match(candidate: Candidate, weights: Mapping[str, float]) -> float:
-    """Return what a node's score has besides words and meaning, which are measured by snippet."""
+def score_besides_match(candidate: Candidate, weights: Mapping[str, float], factor: float) -> float:
+    """Return what a node's score has besides words and meaning, which are measured by snippet; `factor` is that of
+    `score_factor`."""
     names = ("lexical", "semantic", "relevance")
     measured = sum([weights.get(name, 0.0) * candidate.parts.get(name, 0.0) for name in names])
-    return candidate.score - score_factor(candidate, weights) * measured
+    return candidate.score - factor * measured
 
 
 def best_first(scores: Sequence[float]) -> list[int]:
     """Return the indexes of some scores, the best first, and those of equal ones in their order."""
-    return sorted(range(len(scores)), key=lambda index: (-round(scores[index], _ORDER_DIGITS), index))
+    falling = [-round(score, _ORDER_DIGITS) for score in scores]
+    # Sorting is stable, so that equal ones keep their order.
+    return sorted(range(len(scores)), key=falling.__getitem__)
 
 
 # --- code: what files, paths and definitions add ------------------------------------------------------------

@@ -7,7 +7,9 @@ stored count: only headings are printed to be counted.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -23,10 +25,9 @@ from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
 from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
 from weft.ports import PassageRow, Snapshot
 from weft.profiles.types import Fusion
-from weft.scoring.bm25 import score_terms
+from weft.scoring.bm25 import TermColumns, score_terms
 from weft.scoring.snippets import (
     SnippetColumns,
-    SnippetRow,
     share_of_best,
     snippet_cosines,
     stretch,
@@ -36,7 +37,11 @@ from weft.scoring.snippets import (
 from weft.text import find_end_without_opening, find_signature, is_blank, is_code
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from weft.pipeline.query import Floats
+
+    Integers = NDArray[np.int64]
 
 
 _OWN_SHARE: Final = 0.5
@@ -52,6 +57,8 @@ _SHORT_PART_CHARACTERS: Final = 800
 _PART_STEP: Final = 0.02
 """The amount by which each further snippet of a long part counts less than the one before it."""
 _SCORE_DECIMALS: Final = 6
+_ENDLESS: Final = 2**62
+"""Stands for the end of a text where all of it counts."""
 
 _MAX_COMPLETED_TOKENS: Final = 500
 """A longer text is never completed."""
@@ -94,30 +101,30 @@ def rank_snippets(
     columns = unpack_snippets(
         passages, snapshot.snippets([row.id for row in passages]), embedder[0] if embedder else None
     )
-    index_of = {row.id: index for index, row in enumerate(passages)}
-    own_passage = np.array([index_of[row.passage_id] for row in columns.rows], dtype=np.int64)
-    owner = np.array(owners, dtype=np.int64)[own_passage]
-    words = _match_words(columns, passages, own_passage, query, fusion)
-    meaning = _match_meaning(columns, passages, own_passage, query, snapshot)
+    owner = np.array(owners, dtype=np.int64)[columns.passage]
+    words = _match_words(columns, passages, query, fusion)
+    meaning = _match_meaning(columns, passages, query, snapshot)
     measured = fusion.snippet_lexical * words + fusion.snippet_semantic * meaning
-    measured *= [
-        1.0 if is_code(candidates[of].node.language) else weigh_prose(candidates[of].node.text, row)
-        for of, row in zip(owner, columns.rows, strict=True)
-    ]
+    measured *= weigh_prose(_texts_of_prose(candidates, owner, columns))
     factors = np.array([score_factor(candidate, weights) for candidate in candidates])
-    others = np.array([score_besides_match(candidate, weights) for candidate in candidates])
+    others = np.array(list(map(score_besides_match, candidates, repeat(weights), factors.tolist())))
     if query.mentions_names:
         bridges = [candidate.parts.get("bridge", 0.0) for candidate in candidates]
         others += (_NAMED_BRIDGE_FACTOR - 1) * weights.get("bridge", 0.0) * factors * np.array(bridges)
     score = factors[owner] * measured + others[owner]
     # What a shape wants of a text is wanted for its own sake, the rest of the text is not.
-    shaped = [weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates]
-    for index, row in enumerate(columns.rows):
-        of = owners[own_passage[index]]
-        if shaped[of] and not _is_wanted(candidates[of], row):
-            score[index] -= shaped[of]
-    found = _rank(candidates, columns.rows, owner.tolist(), np.round(score, _SCORE_DECIMALS).tolist())
+    shaped = np.array([weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates])
+    if shaped.any():
+        score -= np.where(_is_wanted(candidates, owner, columns), 0.0, shaped[owner])
+    found = _rank(candidates, columns, owner, np.round(score, _SCORE_DECIMALS))
     return _add_textless(found, candidates, fusion, others.tolist()) if prints_fields else found
+
+
+def _texts_of_prose(candidates: Sequence[Candidate], owner: "Integers", columns: SnippetColumns) -> list[str]:
+    """Return the text of each snippet, but nothing of code, whose marks say nothing against it."""
+    texts = ["" if is_code(candidate.node.language) else candidate.node.text for candidate in candidates]
+    spans = zip(owner.tolist(), columns.start.tolist(), columns.end.tolist(), strict=True)
+    return [texts[of][start:end] for of, start, end in spans]
 
 
 def _add_textless(
@@ -138,38 +145,45 @@ def _add_textless(
     return found
 
 
-def _is_wanted(candidate: Candidate, row: SnippetRow) -> bool:
-    """Return whether a snippet stands in the part that was asked for, where only a part of the text was."""
-    if not candidate.spans:
-        return True
-    start, end = candidate.spans[0]
-    return row.start < end and start < row.end
+def _is_wanted(candidates: Sequence[Candidate], owner: "Integers", columns: SnippetColumns) -> "NDArray[np.bool_]":
+    """Return which snippets stand in the part that was asked for, where only a part of their text was."""
+    spans = [candidate.spans[0] if candidate.spans else (0, _ENDLESS) for candidate in candidates]
+    asked = np.array(spans, dtype=np.int64).reshape(-1, 2)[owner]
+    return (columns.start < asked[:, 1]) & (asked[:, 0] < columns.end)
 
 
 def _rank(
-    candidates: Sequence[Candidate], rows: Sequence[SnippetRow], owners: Sequence[int], scores: Sequence[float]
+    candidates: Sequence[Candidate], columns: SnippetColumns, owner: "Integers", score: "Floats"
 ) -> RankedSnippets:
     """Return the snippets with their order; a short text is one snippet, as good as its best one."""
-    found = RankedSnippets([], [], [], [], [], [])
-    for row, owner, score in zip(rows, owners, scores, strict=True):
-        whole, window = candidates[owner].text_tokens, candidates[owner].window
-        start, end = row.start, row.end
-        if window is not None:
-            start, end = max(start, window[0]), min(end, window[1])
-            if start >= end:
-                continue
-        if found.owner and found.owner[-1] == owner and _stays_together(whole, window):
-            found.end[-1] = end
-            found.score[-1] = max(found.score[-1], score)
-            continue
-        known = found.owner.count(owner) if window is not None else 0
-        found.owner.append(owner)
-        found.start.append(start)
-        found.end.append(end)
+    windows = [candidate.window for candidate in candidates]
+    start, end, tokens = columns.start, columns.end, columns.tokens
+    if any(windows):
+        limits = np.array([window or (0, _ENDLESS) for window in windows], dtype=np.int64)[owner]
+        start, end = np.maximum(start, limits[:, 0]), np.minimum(end, limits[:, 1])
         # The count of a part that was cut out for the question is not stored.
-        found.tokens.append(0 if window else whole if whole and _stays_together(whole, None) else row.tokens)
+        tokens = np.where(np.array([window is None for window in windows])[owner], tokens, 0)
+        inside = start < end
+        owner, start, end, tokens = (each[inside] for each in (owner, start, end, tokens))
+        score = score[inside]
+    is_short = [_stays_together(candidate.text_tokens, candidate.window) for candidate in candidates]
+    follows = np.append(False, owner[1:] == owner[:-1]) & np.array(is_short, dtype=np.bool_)[owner]
+    first = np.flatnonzero(~follows)
+    if len(first):
+        owner, start, end = owner[first], start[first], end[np.append(first[1:], len(end)) - 1]
+        score, tokens = np.maximum.reduceat(score, first), tokens[first]
+    whole = [
+        candidate.text_tokens or 0 if short and candidate.window is None else 0
+        for candidate, short in zip(candidates, is_short, strict=True)
+    ]
+    own_tokens = np.array(whole, dtype=np.int64)[owner]
+    tokens = np.where(own_tokens > 0, own_tokens, tokens)
+    found = RankedSnippets(owner.tolist(), start.tolist(), end.tolist(), tokens.tolist(), score.tolist(), [])
+    seen: Counter[int] = Counter()
+    for index, of in enumerate(found.owner if any(windows) else ()):
         # A long part that was asked for is read from its beginning.
-        found.score.append(round(score - _PART_STEP * known, _SCORE_DECIMALS))
+        found.score[index] = round(found.score[index] - _PART_STEP * seen[of], _SCORE_DECIMALS)
+        seen[of] += windows[of] is not None
     # The candidates come in their total order, and snippets in that of the text: ties keep both.
     found.order.extend(best_first(found.score))
     return found
@@ -183,42 +197,34 @@ def _stays_together(text_tokens: int | None, window: tuple[int, int] | None) -> 
 
 
 def _match_words(
-    columns: SnippetColumns,
-    passages: Sequence[PassageRow],
-    own_passage: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-    query: Query,
-    fusion: Fusion,
+    columns: SnippetColumns, passages: Sequence[PassageRow], query: Query, fusion: Fusion
 ) -> "Floats":
     """Return how well each snippet and its passage match the words of the question, from 0 to 1."""
-    own = _score(columns.rows, query, fusion)
-    around = _score(passages, query, fusion)
-    return _OWN_SHARE * share_of_best(own) + (1 - _OWN_SHARE) * share_of_best(around)[own_passage]
+    own = _score(columns.terms, query, fusion)
+    around = _score(TermColumns.of(passages), query, fusion)
+    return _OWN_SHARE * share_of_best(own) + (1 - _OWN_SHARE) * share_of_best(around)[columns.passage]
 
 
-def _score(rows: "Sequence[SnippetRow] | Sequence[PassageRow]", query: Query, fusion: Fusion) -> "Floats":
+def _score(texts: TermColumns, query: Query, fusion: Fusion) -> "Floats":
     # Their own mean length: a snippet must not look short beside passages.
-    mean = sum(row.length for row in rows) / max(len(rows), 1)
+    mean = float(texts.lengths.sum()) / max(len(texts.lengths), 1)
     return sum_gains(
-        score_terms(rows, query.terms, replace(query.statistics, mean_length=mean), fusion.title_weight)
+        score_terms(texts, query.terms, replace(query.statistics, mean_length=mean), fusion.title_weight)
     )
 
 
 def _match_meaning(
-    columns: SnippetColumns,
-    passages: Sequence[PassageRow],
-    own_passage: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-    query: Query,
-    snapshot: Snapshot,
+    columns: SnippetColumns, passages: Sequence[PassageRow], query: Query, snapshot: Snapshot
 ) -> "Floats":
     """Return how near each snippet and its passage are to the question, from 0 for the farthest to 1."""
     if query.vector is None:
-        return np.zeros(len(columns.rows))
-    around = read_cosines(passages, {}, query, snapshot)[own_passage]
+        return np.zeros(len(columns.start))
+    around = read_cosines(passages, {}, query, snapshot)[columns.passage]
     own = snippet_cosines(columns, query.vector)
     if query.quality_vector is not None:
         from weft.pipeline.quality import blend_snippets
 
-        own = blend_snippets(own, columns, query.quality_vector, snapshot)
+        own = blend_snippets(own, columns, [row.id for row in passages], query.quality_vector, snapshot)
     own = np.where(np.isnan(own), around, own)
     return _OWN_SHARE * stretch(own) + (1 - _OWN_SHARE) * stretch(around)
 

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import xxhash
+from msgspec import Struct
 
 from weft.ports import PassageRow, TermStatistics
 
@@ -22,27 +23,33 @@ _MAX_COUNT: Final = 15
 nothing."""
 _TITLE_SHIFT: Final = 4
 """A count byte has the title's count in its high four bits and the body's in the low ones."""
+_LOW_BITS: Final = 0xFFF
+"""The bits of a hash that are looked up before the whole: a table of 4 kB, which the processor keeps at hand."""
 _CACHED_TERM_HASHES: Final = 50_000
 """Terms whose hash is remembered, a few megabytes: most of the vocabulary of a collection."""
 
 
-class TermRow(Protocol):
-    """Anything with packed terms: a stored passage, or a snippet of one."""
+class TermColumns(Struct, frozen=True):
+    """The packed terms of some texts, one after the other: of stored passages, or of snippets.
 
-    @property
-    def length(self) -> int:
-        """The number of its terms."""
-        ...
+    `hashes` are those of each text's distinct terms, ascending, `counts` has a byte for each of them, `sizes` says
+    how many there are of each text, and `lengths` how many terms it has with repetitions.
+    """
 
-    @property
-    def term_hashes(self) -> bytes:
-        """The hashes of its distinct terms, ascending."""
-        ...
+    hashes: "NDArray[np.uint32]"
+    counts: "NDArray[np.uint8]"
+    sizes: "NDArray[np.int64]"
+    lengths: "NDArray[np.float64]"
 
-    @property
-    def term_counts(self) -> bytes:
-        """A count byte for each of them."""
-        ...
+    @classmethod
+    def of(cls, rows: Sequence[PassageRow]) -> "TermColumns":
+        """Return the terms of some passages."""
+        return cls(
+            np.frombuffer(b"".join([row.term_hashes for row in rows]), dtype="<u4"),
+            np.frombuffer(b"".join([row.term_counts for row in rows]), dtype=np.uint8),
+            np.array([len(row.term_counts) for row in rows], dtype=np.int64),
+            np.array([row.length for row in rows], dtype=np.float64),
+        )
 
 
 def term_hash(term: str) -> int:
@@ -90,42 +97,50 @@ def inverse_frequency(statistics: TermStatistics, hashes: Sequence[int]) -> "NDA
 def passage_statistics(rows: Sequence[PassageRow], hashes: Sequence[int]) -> TermStatistics:
     """Return the statistics of just these passages."""
     terms = np.array(sorted(hashes), dtype=np.uint32)
-    _, column, _ = _matches(rows, terms)
+    _, column, _ = _matches(TermColumns.of(rows), terms)
     counts = np.bincount(column, minlength=len(terms)).tolist()
     length = sum(row.length for row in rows) / max(len(rows), 1)
     return TermStatistics(len(rows), length, dict(zip(terms.tolist(), counts, strict=True)))
 
 
 def score_terms(
-    rows: Sequence[TermRow], query: Mapping[int, float], statistics: TermStatistics, title_weight: float
+    texts: TermColumns, query: Mapping[int, float], statistics: TermStatistics, title_weight: float
 ) -> "NDArray[np.float64]":
-    """Return what each term of the query, in ascending order, adds to the BM25 score of each passage."""
-    scores = np.zeros((len(rows), len(query)))
-    if not rows or not query:
+    """Return what each term of the query, in ascending order, adds to the BM25 score of each text."""
+    scores = np.zeros((len(texts.sizes), len(query)))
+    if not len(texts.sizes) or not query:
         return scores
     # Ascending, as the packed hashes are, for binary search; callers rely on this order too.
     terms = np.array(sorted(query), dtype=np.uint32)
     weights = inverse_frequency(statistics, terms.tolist()) * [query[int(term)] for term in terms]
-    row, column, counts = _matches(rows, terms)
+    row, column, counts = _matches(texts, terms)
     frequency = (counts & _MAX_COUNT) + title_weight * (counts >> _TITLE_SHIFT)
-    lengths = np.array([passage.length for passage in rows], dtype=np.float64)
     # An empty view has a mean length of 0, by which nothing may be divided.
     norm = SATURATION * (
-        1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * lengths / max(statistics.mean_length, 1.0)
+        1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * texts.lengths / max(statistics.mean_length, 1.0)
     )
     scores[row, column] = weights[column] * frequency * (SATURATION + 1) / (frequency + norm[row])
     return scores
 
 
 def _matches(
-    rows: Sequence[TermRow], terms: "NDArray[np.uint32]"
+    texts: TermColumns, terms: "NDArray[np.uint32]"
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]":
-    """Return the row, the index of the term, and the count byte of every one of the terms in every row."""
-    # One pass over the terms of all rows at once, because a loop over rows in Python would be slow.
-    hashes = np.frombuffer(b"".join([row.term_hashes for row in rows]), dtype="<u4")
-    counts = np.frombuffer(b"".join([row.term_counts for row in rows]), dtype=np.uint8)
-    row_index = np.repeat(np.arange(len(rows)), [len(row.term_counts) for row in rows])
+    """Return the text, the index of the term, and the count byte of every one of the terms in every text."""
+    # One pass over the terms of all texts at once, because a loop over texts in Python would be slow. Few of them
+    # are terms of the query, so that only their lowest bits are looked up at first.
+    possible = np.flatnonzero(_low_bits(terms)[texts.hashes & _LOW_BITS])
+    hashes = texts.hashes[possible]
     # A hash above all terms would point outside of the array.
     term_index = np.minimum(np.searchsorted(terms, hashes), len(terms) - 1)
     hit = terms[term_index] == hashes
-    return row_index[hit], term_index[hit], counts[hit].astype(np.int64)
+    found = possible[hit]
+    row_index = np.searchsorted(np.cumsum(texts.sizes), found, side="right")
+    return row_index, term_index[hit], texts.counts[found].astype(np.int64)
+
+
+def _low_bits(terms: "NDArray[np.uint32]") -> "NDArray[np.bool_]":
+    """Return for every value of the lowest bits whether one of the terms ends in it."""
+    known = np.zeros(_LOW_BITS + 1, dtype=np.bool_)
+    known[terms & _LOW_BITS] = True
+    return known

@@ -14,6 +14,7 @@ import xxhash
 from msgspec import Struct
 
 from weft.ports import PassageRow
+from weft.scoring.bm25 import TermColumns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +23,10 @@ _HEADER: Final = struct.Struct("<HHI")
 """Number of snippets, dimensions of their vectors, and the embedder that made these."""
 _ROW: Final = struct.Struct("<IIIHH")
 """Start, end, tokens, length in terms, and number of distinct terms of one snippet."""
+_COLUMNS: Final = np.dtype(
+    [("start", "<u4"), ("end", "<u4"), ("tokens", "<u4"), ("length", "<u2"), ("terms", "<u2")]
+)
+"""The same rows as columns."""
 _MAX_SHORT: Final = 65_535
 
 _DATA_MARKS: Final = b'{}[]"<>=;$'
@@ -31,6 +36,12 @@ _DATA_STEP: Final = 4.0
 """How much less a snippet counts by its share of marks beyond that: JSON, with a quarter of marks, counts a third.
 Of 0, 2 and 4, the last answered most questions about documents, in both halves of the judged sets."""
 _MIN_DATA_FACTOR: Final = 0.3
+
+_MARK, _BLANK, _OTHER = range(3)
+_CLASSES: Final = bytes(
+    _MARK if byte in _DATA_MARKS else _BLANK if byte in b" \n" else _OTHER for byte in range(256)
+)
+"""The class of every byte, for `bytes.translate`."""
 
 
 class Snippet(Struct, frozen=True):
@@ -45,24 +56,19 @@ class Snippet(Struct, frozen=True):
     vector: bytes = b""
 
 
-class SnippetRow(Struct, frozen=True):
-    """One stored snippet with the values that scoring needs; `passage_id` is that of the passage it stands in."""
-
-    passage_id: int
-    start: int
-    end: int
-    tokens: int
-    length: int
-    term_hashes: bytes
-    term_counts: bytes
-
-
 class SnippetColumns(Struct, frozen=True):
-    """The snippets of some passages in reading order, and the vectors of those that have one."""
+    """The snippets of some passages in reading order, as parallel columns.
 
-    rows: tuple[SnippetRow, ...]
-    vectors: Mapping[int, bytes]
-    """Int8 vectors by the index of the row."""
+    `passage` is the index of a snippet's passage. `vectors` are those of the snippets in `with_vector`, by index.
+    """
+
+    passage: "NDArray[np.int64]"
+    start: "NDArray[np.int64]"
+    end: "NDArray[np.int64]"
+    tokens: "NDArray[np.int64]"
+    terms: TermColumns
+    with_vector: "NDArray[np.int64]"
+    vectors: "NDArray[np.int8]"
 
 
 def embedder_mark(name: str) -> int:
@@ -119,58 +125,71 @@ def unpack_snippets(
     A passage that is stored without snippets is one snippet.
     """
     mark = embedder_mark(embedder) if embedder is not None else -1
-    rows: list[SnippetRow] = []
+    sizes: list[int] = []
+    tables: list[bytes] = []
+    hashes: list[bytes] = []
+    counts: list[bytes] = []
     vectors: dict[int, bytes] = {}
-    for passage in passages:
+    # Cut out by passage; what the snippets of a passage have is told apart for all passages at once.
+    for index, passage in enumerate(passages):
         stored = packed.get(passage.id, b"")
         if len(stored) <= _HEADER.size + _ROW.size:
-            rows.append(_whole_passage(passage, stored))
+            sizes.append(1)
+            tables.append(_whole_passage(passage, stored))
+            hashes.append(passage.term_hashes)
+            counts.append(passage.term_counts)
             continue
         number, dimensions, made_by = _HEADER.unpack_from(stored)
         at = _HEADER.size + number * _ROW.size
-        table = list(_ROW.iter_unpack(stored[_HEADER.size : at]))
-        terms = sum(row[4] for row in table)
-        counts_at = at + 4 * terms
-        vectors_at = counts_at + terms
-        first = 0
-        for index, (start, end, tokens, length, own) in enumerate(table):
-            if dimensions and made_by == mark:
-                low = vectors_at + index * dimensions
-                vectors[len(rows)] = stored[low : low + dimensions]
-            rows.append(
-                SnippetRow(
-                    passage.id,
-                    start,
-                    end,
-                    tokens,
-                    length,
-                    stored[at + 4 * first : at + 4 * (first + own)],
-                    stored[counts_at + first : counts_at + first + own],
-                )
-            )
-            first += own
-    return SnippetColumns(tuple(rows), vectors)
-
-
-def _whole_passage(passage: PassageRow, stored: bytes) -> SnippetRow:
-    """Return a passage as its only snippet; its tokens are 0 where they were not counted when it was stored."""
-    tokens = _ROW.unpack_from(stored, _HEADER.size)[2] if len(stored) == _HEADER.size + _ROW.size else 0
-    span = passage.passage
-    return SnippetRow(
-        passage.id, span.start, span.end, tokens, passage.length, passage.term_hashes, passage.term_counts
+        vectors_at = len(stored) - number * dimensions
+        # Five bytes a term: four of its hash and one of its count.
+        counts_at = vectors_at - (vectors_at - at) // 5
+        sizes.append(number)
+        tables.append(stored[_HEADER.size : at])
+        hashes.append(stored[at:counts_at])
+        counts.append(stored[counts_at:vectors_at])
+        if dimensions and made_by == mark:
+            vectors[index] = stored[vectors_at:]
+    table = np.frombuffer(b"".join(tables), dtype=_COLUMNS)
+    own_terms = TermColumns(
+        np.frombuffer(b"".join(hashes), dtype="<u4"),
+        np.frombuffer(b"".join(counts), dtype=np.uint8),
+        table["terms"].astype(np.int64),
+        table["length"].astype(np.float64),
     )
+    start, end, tokens = (table[name].astype(np.int64) for name in ("start", "end", "tokens"))
+    passage_index = np.repeat(np.arange(len(passages)), sizes)
+    return SnippetColumns(passage_index, start, end, tokens, own_terms, *_stack_vectors(vectors, sizes))
+
+
+def _whole_passage(passage: PassageRow, stored: bytes) -> bytes:
+    """Return the row of a passage as its only snippet; without tokens where they were not counted."""
+    tokens = _ROW.unpack_from(stored, _HEADER.size)[2] if len(stored) == _HEADER.size + _ROW.size else 0
+    span, terms = passage.passage, len(passage.term_counts)
+    return _ROW.pack(span.start, span.end, tokens, min(passage.length, _MAX_SHORT), min(terms, _MAX_SHORT))
+
+
+def _stack_vectors(
+    vectors: Mapping[int, bytes], sizes: Sequence[int]
+) -> "tuple[NDArray[np.int64], NDArray[np.int8]]":
+    """Return the snippets that have a vector, and the vectors, one a row; `vectors` are by passage."""
+    if not vectors:
+        return np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int8)
+    is_known = np.zeros(len(sizes), dtype=np.bool_)
+    is_known[list(vectors)] = True
+    known = np.flatnonzero(np.repeat(is_known, sizes))
+    return known, np.frombuffer(b"".join(vectors.values()), dtype=np.int8).reshape(len(known), -1)
 
 
 def snippet_cosines(columns: SnippetColumns, query: "NDArray[np.float32]") -> "NDArray[np.float64]":
     """Return the cosine of each snippet with the query; NaN for those without a vector of their own."""
-    cosines = np.full(len(columns.rows), np.nan)
-    known = [index for index, vector in columns.vectors.items() if len(vector) == len(query)]
-    if known:
-        matrix = np.frombuffer(b"".join([columns.vectors[index] for index in known]), dtype=np.int8)
-        wide = matrix.reshape(len(known), len(query)).astype(np.float32)
-        lengths = np.linalg.norm(wide, axis=1)
-        # Rounded, so that the order of addition on another machine does not show.
-        cosines[known] = np.round((wide @ query) / np.where(lengths > 0, lengths, 1.0), 6)
+    cosines = np.full(len(columns.start), np.nan)
+    if columns.vectors.shape[1] == len(query):
+        wide = columns.vectors.astype(np.float32)
+        lengths = np.sqrt(np.vecdot(wide, wide))
+        # Not by `@`, whose threads wait for each other longer than one of them needs; and rounded, so that the
+        # order of addition on another machine does not show.
+        cosines[columns.with_vector] = np.round(np.vecdot(wide, query) / np.where(lengths > 0, lengths, 1.0), 6)
     return cosines
 
 
@@ -186,10 +205,17 @@ def stretch(cosines: "NDArray[np.float64]") -> "NDArray[np.float64]":
     return (cosines - low) / (high - low) if high > low else np.ones(len(cosines))
 
 
-def weigh_prose(text: str, row: SnippetRow) -> float:
-    """Return the factor for a snippet of a document: below 1 for data and markup, which repeat names and explain
-    nothing."""
-    written = text[row.start : row.end].encode("utf-8", "replace")
-    marks = len(written) - len(written.translate(None, _DATA_MARKS))
-    share = marks / max(len(written) - written.count(b" ") - written.count(b"\n"), 1)
-    return max(1 - _DATA_STEP * max(share - _PROSE_MARKS, 0.0), _MIN_DATA_FACTOR)
+def weigh_prose(snippets: Sequence[str]) -> "NDArray[np.float64]":
+    """Return the factor for each snippet of a document: below 1 for data and markup, which repeat names and
+    explain nothing; 1 for an empty one."""
+    written = [snippet.encode("utf-8", "replace") for snippet in snippets]
+    ends = np.cumsum([len(snippet) for snippet in written], dtype=np.int64)
+    classes = np.frombuffer(b"".join(written).translate(_CLASSES), dtype=np.uint8)
+    marks, blanks = (_count_by_run(classes == number, ends) for number in (_MARK, _BLANK))
+    share = marks / np.maximum(np.diff(ends, prepend=0) - blanks, 1)
+    return np.maximum(1 - _DATA_STEP * np.maximum(share - _PROSE_MARKS, 0.0), _MIN_DATA_FACTOR)
+
+
+def _count_by_run(is_counted: "NDArray[np.bool_]", ends: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    """Return how many are counted in each of the runs that end there."""
+    return np.diff(np.searchsorted(np.flatnonzero(is_counted), ends), prepend=0)

@@ -7,7 +7,7 @@ from weft.model import Passage
 from weft.ports import PassageRow
 from weft.scoring.bm25 import pack
 from weft.scoring.similarity import quantise
-from weft.scoring.snippets import Snippet, SnippetRow, pack_snippets, snippet_cosines, unpack_snippets, weigh_prose
+from weft.scoring.snippets import Snippet, pack_snippets, snippet_cosines, unpack_snippets, weigh_prose
 
 ROW = PassageRow(7, 1, Passage(0, 10, 90, 1, 4), 12, b"\1\0\0\0", b"\1")
 
@@ -20,31 +20,48 @@ def made(start: int, end: int, terms: list[int], vector: list[float]) -> Snippet
 def test_what_is_packed_is_unpacked() -> None:
     first, second = made(10, 40, [3, 5, 5], [1.0, 0.0]), made(42, 90, [8], [0.0, 1.0])
     found = unpack_snippets([ROW], {7: pack_snippets([first, second], "static")}, "static")
-    assert [(row.passage_id, row.start, row.end, row.tokens, row.length) for row in found.rows] == [
-        (7, 10, 40, 30, 3),
-        (7, 42, 90, 48, 1),
-    ]
-    assert [row.term_hashes for row in found.rows] == [first.term_hashes, second.term_hashes]
-    assert [row.term_counts for row in found.rows] == [first.term_counts, second.term_counts]
+    assert (found.passage.tolist(), found.start.tolist(), found.end.tolist()) == ([0, 0], [10, 42], [40, 90])
+    assert (found.tokens.tolist(), found.terms.lengths.tolist()) == ([30, 48], [3, 1])
+    assert found.terms.hashes.tobytes() == first.term_hashes + second.term_hashes
+    assert found.terms.counts.tobytes() == first.term_counts + second.term_counts
+    assert found.terms.sizes.tolist() == [2, 1]
     assert snippet_cosines(found, np.array([1.0, 0.0], dtype=np.float32)).tolist() == [1.0, 0.0]
 
 
 def test_a_passage_of_one_snippet_is_packed_as_its_tokens() -> None:
     packed = pack_snippets([Snippet(10, 90, 33)], "static")
     assert len(packed) < 30
-    (row,) = unpack_snippets([ROW], {7: packed}, "static").rows
-    assert (row.start, row.end, row.tokens, row.term_hashes) == (10, 90, 33, ROW.term_hashes)
+    found = unpack_snippets([ROW], {7: packed}, "static")
+    assert (found.start.tolist(), found.end.tolist(), found.tokens.tolist()) == ([10], [90], [33])
+    assert found.terms.hashes.tobytes() == ROW.term_hashes
 
 
 def test_a_passage_stored_without_snippets_is_one() -> None:
-    (row,) = unpack_snippets([ROW], {}, "static").rows
-    assert (row.start, row.end, row.tokens) == (10, 90, 0)
+    found = unpack_snippets([ROW], {}, "static")
+    assert (found.start.tolist(), found.end.tolist(), found.tokens.tolist()) == ([10], [90], [0])
+
+
+def test_snippets_and_vectors_of_several_passages_stay_with_their_own() -> None:
+    other = PassageRow(8, 2, Passage(0, 0, 50, 1, 2), 3, b"\2\0\0\0\4\0\0\0", b"\1\2")
+    packed = pack_snippets([made(10, 40, [3], [1.0, 0.0]), made(42, 90, [8, 9], [0.0, 1.0])], "static")
+    found = unpack_snippets([other, ROW, other], {7: packed}, "static")
+    assert found.passage.tolist() == [0, 1, 1, 2]
+    assert found.terms.sizes.tolist() == [2, 1, 2, 2]
+    assert found.terms.hashes.tolist() == [2, 4, 3, 8, 9, 2, 4]
+    cosines = snippet_cosines(found, np.array([0.0, 1.0], dtype=np.float32))
+    assert np.isnan(cosines).tolist() == [True, False, False, True]
+    assert cosines[1:3].tolist() == [0.0, 1.0]
+
+
+def test_no_passages_have_no_snippets() -> None:
+    found = unpack_snippets([], {}, "static")
+    assert len(found.start) == len(snippet_cosines(found, np.array([1.0], dtype=np.float32))) == 0
 
 
 def test_vectors_of_another_embedder_are_left_out() -> None:
     packed = pack_snippets([made(10, 40, [3], [1.0, 0.0]), made(42, 90, [8], [0.0, 1.0])], "other")
     found = unpack_snippets([ROW], {7: packed}, "static")
-    assert not found.vectors
+    assert not len(found.vectors)
     assert np.isnan(snippet_cosines(found, np.array([1.0, 0.0], dtype=np.float32))).all()
 
 
@@ -65,9 +82,9 @@ def test_a_snippet_without_a_known_word_has_a_vector_of_zeros() -> None:
     ],
 )
 def test_prose_with_quotations_links_and_tables_counts_in_full(text: str) -> None:
-    assert weigh_prose(text, SnippetRow(1, 0, len(text), 0, 0, b"", b"")) > 0.95
+    assert weigh_prose([text])[0] > 0.95
 
 
 def test_data_counts_for_less_than_half() -> None:
     text = '{"lamp": {"oil": "whale", "barrels": [9, 12]}, "keeper": "Maren"},'
-    assert weigh_prose(text, SnippetRow(1, 0, len(text), 0, 0, b"", b"")) < 0.5
+    assert weigh_prose(["Nine barrels of oil.", text, ""]).tolist() == [1.0, pytest.approx(0.3, abs=0.2), 1.0]

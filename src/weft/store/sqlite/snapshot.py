@@ -359,18 +359,28 @@ class SqliteSnapshot:
         """Return the strongest `fan_out` neighbours of each node, ties by edge type name, tag and direction."""
         asked = list(dict.fromkeys(ids))
         names = self._edge_types, self._kinds
-        # The stored lists hold no more neighbours, and do not know from when on each is known.
-        if self.visible.as_of is None and fan_out <= links.MAX_LISTED_NEIGHBOURS:
-            rows = self.connection.execute(
-                "SELECT l.node_id, l.degree, l.packed FROM json_each(?) j CROSS JOIN adjacency l"
-                f" ON l.node_id = j.value WHERE {self.visible.by_tenant('l.tenant_id')}"
-                f" AND {self.visible.by_tenant('l.owner_tenant_id')}",
-                (_json(asked),),
-            ).fetchall()
-            return links.adjacency_from_lists(rows, asked, fan_out, *names)
+        # The stored lists do not know from when on each neighbour is known.
+        if self.visible.as_of is not None:
+            return links.adjacency_from_arcs(self._read_arcs(asked), asked, fan_out, *names)
+        rows = self.connection.execute(
+            "SELECT l.node_id, l.owner_tenant_id, l.tenant_id, l.degree, l.packed FROM json_each(?) j"
+            f" CROSS JOIN adjacency l ON l.node_id = j.value WHERE {self.visible.by_tenant('l.tenant_id')}"
+            f" AND {self.visible.by_tenant('l.owner_tenant_id')}",
+            (_json(asked),),
+        ).fetchall()
+        if fan_out > links.MAX_LISTED_NEIGHBOURS:
+            # Of the few nodes with more neighbours than a list holds, the edges themselves are read.
+            arcs, hidden = links.unpack_lists(rows)
+            hubs = sorted({node_id for (node_id, _), count in hidden.items() if count})
+            if hubs:
+                listed = arcs[~np.isin(arcs["owner"], hubs)]
+                arcs = np.concatenate([listed, self._read_arcs(hubs)])
+                return links.adjacency_from_arcs(arcs, asked, fan_out, *names)
+        return links.adjacency_from_lists([(row[0], *row[3:]) for row in rows], asked, fan_out, *names)
+
+    def _read_arcs(self, owners: Sequence[int]) -> links.Arcs:
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
-        arcs = read_arcs(self.connection, "json_each(?)", (_json(asked),), visible)
-        return links.adjacency_from_arcs(arcs, asked, fan_out, *names)
+        return read_arcs(self.connection, "json_each(?)", (_json(owners),), visible)
 
     def edges(self, ids: Sequence[int], limit: int = 1000) -> list[tuple[int, int, Edge]]:
         """Return the full edges at the nodes as (source id, target id, edge), strongest first."""
