@@ -255,7 +255,12 @@ def _name_files(names: Sequence[str]) -> str:
 def _describe_head(record: TreeRecord, head: Head) -> Iterator[str]:
     if head.commit == record.head.commit or not record.head.commit:
         return
-    if head.branch != record.head.branch:
+    if not head.commit:
+        yield (
+            f"The git repository of {record.source!r} cannot be found: its history is shown as it was read at "
+            f"{record.head.commit[:10]}."
+        )
+    elif head.branch != record.head.branch:
         yield (
             f"The history of {record.source!r} was read on {record.head.name}; {head.name} is checked out now. "
             "Its files are compared one by one, its commits are read by `weft index`."
