@@ -198,7 +198,6 @@ def _finish_stage(stage: str, observe: StageCallback) -> None:
 def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     """Find the candidates of one topic: query, retrieve, walk, bridge."""
     request, snapshot, fusion = plan.request, reading.snapshot, plan.profile.fusion
-
     starts, missing = find_starts(request.start, snapshot, plan.profile.probes[0].name)
     # A caller who brings candidates has asked already.
     has_shapes = plan.weighs("shape") and request.candidates is None

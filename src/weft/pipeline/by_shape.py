@@ -108,7 +108,8 @@ def _find_history(subject: Subject) -> Iterator[Wanted]:
     """Yield the commits that match the words of the question, unless those of what is named are wanted."""
     # The newest commits of what is named are the answer, and not those whose messages share words with it.
     if not any(_find_recent(subject)):
-        yield from find_history(subject.plan, subject.query, subject.reading)
+        releases = Shape.RELEASES in subject.shapes.asked
+        yield from find_history(subject.plan, subject.query, subject.reading, releases=releases)
 
 
 def _find_recent(subject: Subject) -> Iterator[Wanted]:
