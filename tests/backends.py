@@ -13,6 +13,8 @@ from weft.ports import Index, Store
 STORES = ("sqlite", "postgres")
 PAIRS = ("sqlite", "postgres", "postgres-engines", "postgres-tsvector", "postgres-files", "postgres-milvus")
 """Stores with their indexes: in the server exactly, by its engines, by tsvector, in files, in Milvus."""
+CLUSTER = "postgres-cluster"
+"""Two shards, which here are two schemas of one server; tried on the suites that plugins are held to."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,20 @@ class Backend:
             from weft.store.sqlite.store import SqliteStore
 
             return SqliteStore.open(self.folder / place / ".weft", **options)
-        from weft.store.open import read_address
+        from weft.store.open import read_address, read_addresses
         from weft.store.postgres import PostgresStore
 
+        if self.name == CLUSTER:
+            from weft.store.cluster import ClusterStore
+
+            return ClusterStore.open(read_addresses(self.url(place)), **options)
         return PostgresStore.open(read_address(self.url(place)), **options)
 
     def url(self, place: str = "world") -> str:
         """The address of the store at a place."""
+        if self.name == CLUSTER:
+            shards = ("a", "b")
+            return " ".join(f"{self.server}&schema={place.lower()}_{name}&shard={name}" for name in shards)
         words = "&words=tsvector" if self.name == "postgres-tsvector" else ""
         return f"{self.server}&schema={place.lower()}{words}"
 
@@ -49,6 +58,10 @@ class Backend:
             from weft.store.milvus import MilvusIndex
 
             return MilvusIndex(f"milvus://{self.folder / 'milvus.db'}", exact_below=0)
+        if self.name == CLUSTER:
+            from weft.store.cluster import ClusterIndex
+
+            return ClusterIndex(over)
         from weft.store.postgres import PostgresIndex
 
         exact = {} if self.name == "postgres" else {"exact_below": 0}
