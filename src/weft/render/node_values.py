@@ -33,11 +33,19 @@ _SCORE_TOLERANCE: Final = 0.0005
 _MAX_PARSED_FORMS: Final = 256
 """Parsed forms that are kept; all built-in profiles together have far fewer."""
 
+
+def _read_book(node: Node) -> str | None:
+    """Return the name of the book that a chapter or scene stands in: its file, if that holds several of them."""
+    file = node.origin.file
+    is_part = node.kind in ("chapter", "scene") and "#" in node.key
+    return PurePosixPath(str(file)).stem if file and is_part else None
+
+
 # Names that mean the node's own attribute even if a field has the same name.
 _RESERVED_NAMES: Final = frozenset({"title", "kind", "key", "summary", "text"})
 _ATTRIBUTES: Final[Mapping[str, Callable[[Node], "Json | datetime"]]] = {
     "file": lambda node: node.origin.file,
-    "book": lambda node: _read_book(node),
+    "book": _read_book,
     # With the mark, since profiles print a line behind its file.
     "line": lambda node: (
         node.origin.first_line if node.origin.stale is None else f"{node.origin.first_line} ({node.origin.stale})"
@@ -52,13 +60,6 @@ _ATTRIBUTES: Final[Mapping[str, Callable[[Node], "Json | datetime"]]] = {
     "modified": lambda node: node.modified,
     "tags": lambda node: node.tags or None,
 }
-
-
-def _read_book(node: Node) -> str | None:
-    """Return the name of the book that a chapter or scene stands in: its file, if that holds several of them."""
-    file = node.origin.file
-    is_part = node.kind in ("chapter", "scene") and "#" in node.key
-    return PurePosixPath(str(file)).stem if file and is_part else None
 
 
 def display_name(node: Node) -> str:

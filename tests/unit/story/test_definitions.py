@@ -80,7 +80,7 @@ def test_a_rank_or_kinship_comes_before_looks_and_before_earlier_mentions() -> N
     told = definition(
         "Joe Pike",
         "Joe Pike had a red face and a long beard and he stood beside the door of the barn with his hands down.",
-        "The next to come was Joe Pike, the miller of Harrow, with flour on his sleeves and nothing to say at all.",
+        "The next to come was Joe Pike, the miller of Harrow, with flour on his sleeves and nothing to say.",
     )
     assert told.startswith("The next to come was Joe Pike, the miller")
 
@@ -107,8 +107,8 @@ def test_a_list_and_a_clause_behind_somebody_else_s_kin_define_nobody() -> None:
 def test_a_noun_for_the_other_sex_defines_nobody() -> None:
     told = definition(
         "Mrs. Holt",
-        "It was Mrs. Holt, the nephew of the baker at her side, who came down the stairs that day and sat by the fire.",
-        "In the end it was Mrs. Holt, the widow of the baker, who came down the stairs that day and sat by the fire.",
+        "It was Mrs. Holt, the nephew of the baker at her side, who came down the stairs and sat by the fire.",
+        "In the end it was Mrs. Holt, the widow of the baker, who came down the stairs and sat by the fire.",
     )
     assert told.startswith("In the end it was Mrs. Holt, the widow")
 

@@ -22,7 +22,9 @@ def test_the_only_mr_and_the_only_mrs_of_a_name_are_a_couple() -> None:
 
 def test_a_man_who_goes_by_his_surname_is_the_husband_of_its_only_mrs() -> None:
     text = speeches("Turton", "Mrs. Turton") + '"Mr. Turton!" cried Ann Holt. Ann Holt left. ' + speeches("Turton")
-    assert ("spouse", "Turton", "Mrs. Turton") in {(kind, *sorted(pair, reverse=True)) for kind, *pair in ties(text)}
+    assert ("spouse", "Turton", "Mrs. Turton") in {
+        (kind, *sorted(pair, reverse=True)) for kind, *pair in ties(text)
+    }
 
 
 def test_sir_and_lady_of_one_name_are_a_couple() -> None:
