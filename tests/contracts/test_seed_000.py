@@ -173,8 +173,11 @@ def test_3_each_entity_has_its_primary_source_relationship_chunks_and_mention_ch
 
 
 def test_3_the_budget_is_equal_for_every_entity(weft: Weft) -> None:
-    spent = tokens_by_entity(formatted(weft, entities=["Odo Farrant", "Mira Holt"], max_total_tokens=1500)[0])
-    assert spent["Odo Farrant"] == pytest.approx(spent["Mira Holt"], abs=60)
+    page = formatted(weft, entities=["Odo Farrant", "Mira Holt"], max_total_tokens=1500)[0]
+    spent = tokens_by_entity(page)
+    # What is left over goes to one of them, as one more bullet.
+    longest = max(COUNT.count(line) for line in page.splitlines() if line.startswith("- "))
+    assert spent["Odo Farrant"] == pytest.approx(spent["Mira Holt"], abs=longest)
 
 
 def test_4_and_5_the_structure_is_title_key_entities_and_general_context(weft: Weft) -> None:

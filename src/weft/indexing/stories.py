@@ -26,12 +26,13 @@ from weft.story import (
     Passage,
     Prose,
     Story,
+    describe_kin,
     extract_story,
     name_key,
     read_note_relations,
 )
 
-STORY_VERSION: Final = "11"
+STORY_VERSION: Final = "12"
 """The version of story reading: raise it when the same prose would give other entities or relations."""
 
 _CORRECTIONS_SOURCE: Final = ":corrections"
@@ -229,9 +230,10 @@ def _read_story(store: Store, story_input: _StoryInput, stamp: str) -> ChangedSt
     _, story = _extract(story_input)
     keys = _entity_keys(story, source)
     # An entity with a note already is a node, which belongs to the note's source.
+    kin = describe_kin(story)
     nodes = tuple(
-        _entity_node(entity, key, story_input)
-        for entity, key in zip(story.entities, keys, strict=True)
+        _entity_node(entity, keys[index], story_input, kin.get(index, ""))
+        for index, entity in enumerate(story.entities)
         if not entity.note
     )
     edges = (
@@ -314,8 +316,8 @@ def _entity_keys(story: Story, source: str) -> list[str]:
     return keys
 
 
-def _entity_node(entity: Entity, key: str, story_input: _StoryInput) -> Node:
-    """Return an entity as a node whose text is the passage that defines it."""
+def _entity_node(entity: Entity, key: str, story_input: _StoryInput, kin: str) -> Node:
+    """Return an entity as a node whose text is the passage that defines it, with the place of that and the kin."""
     definition = entity.definition
     prose = story_input.texts[definition.prose]
     text = prose.text[definition.start : definition.end]
@@ -328,10 +330,12 @@ def _entity_node(entity: Entity, key: str, story_input: _StoryInput) -> Node:
         summary=_shorten(text, _MAX_SUMMARY_CHARACTERS),
         text=text,
         fields={
+            "chapter": prose.title,
             "confidence": entity.confidence,
             "first_sequence": first.sequence,
             "mentions": len(entity.mentions),
             "spoken": entity.speech_count,
+            **({"kin": kin} if kin else {}),
         },
         aliases=tuple(Alias(name, _maker(story_input.source)) for name in entity.aliases),
         origin=passage_origin(prose, definition),

@@ -195,6 +195,8 @@ def _line(item: Item, block: Block, style: ItemStyle, dialect: Dialect) -> Piece
     lead, text, tail = _labelled_form(block, dialect).partition("{text}")
     before, after = fill_form(lead, node, dialect), fill_form(tail, node, dialect)
     body = build_body(item, limit=block.limit, titled=style.titled) if text else None
+    if body and block.block == "bullet" and item.candidate.window:
+        body = _mark_cut_sentences(item, body)
     # A form of plain words is always printed: its author wrote a label.
     placeholders = before.placeholders + after.placeholders + bool(text)
     if placeholders and not (before.filled or after.filled or body):

@@ -5,11 +5,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import Final
 
 from msgspec import Struct
 
-from weft.model import Candidate, Json, Node
+from weft.model import FOUND_ENTITY, Candidate, Json, Node
 from weft.profiles.types import SIGNALS
 from weft.render.harmless import one_line
 
@@ -32,10 +33,19 @@ _SCORE_TOLERANCE: Final = 0.0005
 _MAX_PARSED_FORMS: Final = 256
 """Parsed forms that are kept; all built-in profiles together have far fewer."""
 
+
+def _read_book(node: Node) -> str | None:
+    """Return the name of the book that a chapter or scene stands in: its file, if that holds several of them."""
+    file = node.origin.file
+    is_part = node.kind in ("chapter", "scene") and "#" in node.key
+    return PurePosixPath(str(file)).stem if file and is_part else None
+
+
 # Names that mean the node's own attribute even if a field has the same name.
 _RESERVED_NAMES: Final = frozenset({"title", "kind", "key", "summary", "text"})
 _ATTRIBUTES: Final[Mapping[str, Callable[[Node], "Json | datetime"]]] = {
     "file": lambda node: node.origin.file,
+    "book": _read_book,
     # With the mark, since profiles print a line behind its file.
     "line": lambda node: (
         node.origin.first_line if node.origin.stale is None else f"{node.origin.first_line} ({node.origin.stale})"
@@ -74,7 +84,12 @@ def format_location(node: Node, line: int | None = None) -> str:
 
 
 def format_occasion(node: Node) -> tuple[str, str]:
-    """Return the day on which something was said or done, and who did; empty for texts that are not an event."""
+    """Return the day on which something was said or done, and who did; empty for texts that are not an event.
+
+    A person or thing that was found in a story has the chapter of the quoted passage in place of a day.
+    """
+    if FOUND_ENTITY in node.key:
+        return format_value(node.fields.get("chapter")), ""
     if node.kind not in _EVENT_KINDS:
         return "", ""
     time = node.created or node.modified

@@ -10,7 +10,7 @@ under `words/`.
 from weft.story.display_name import name_key
 from weft.story.extract import extract_story
 from weft.story.model import KINDS, TIES, Correction, Entity, KnownEntity, Passage, Prose, Story, Tie
-from weft.story.relations import read_note_relations
+from weft.story.relations import describe_kin, read_note_relations
 
 __all__ = [
     "KINDS",
@@ -22,6 +22,7 @@ __all__ = [
     "Prose",
     "Story",
     "Tie",
+    "describe_kin",
     "extract_story",
     "name_key",
     "read_note_relations",

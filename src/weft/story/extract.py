@@ -16,7 +16,7 @@ from weft.story.dialogue import read_dialogue
 from weft.story.display_name import best_name, format_name, name_key, parse_name
 from weft.story.find_names import find_names
 from weft.story.groups import Group, group
-from weft.story.kinds import Tally, count_forms
+from weft.story.kinds import Tally, count_forms, infer_gender
 from weft.story.languages import settle_names
 from weft.story.model import Correction, Entity, Form, KnownEntity, Mention, Passage, Prose, Story
 from weft.story.relations import relate
@@ -66,9 +66,9 @@ def extract_story(
         if _is_shown_enough(entity_group, tallies):
             own = [mention for form in entity_group.forms for mention in by_form[form]]
             own.sort(key=lambda mention: (mention.prose, mention.start))
-            entities.append(
-                _make_entity(entity_group, tallies, own, define(own, entity_group.kind, proses, spans))
-            )
+            gender = infer_gender(entity_group.forms, tallies)
+            definition = define(own, entity_group.kind, proses, spans, gender)
+            entities.append(_make_entity(entity_group, tallies, own, definition))
     # Ties refer to entities by index, so the order must be final before they are related.
     entities.sort(key=lambda entity: (-len(entity.mentions), entity.name, entity.note))
     return Story(tuple(entities), relate(proses, entities, spans))

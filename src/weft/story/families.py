@@ -7,23 +7,24 @@ a parent's siblings are aunts and uncles; such a tie has the passages of the tie
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Final
 
 from msgspec import Struct, field
 
+from weft.story.family_names import SAME_SURNAME, is_formal, main_title, read_names, surnames_of
 from weft.story.kinship import Sign, Vote
 from weft.story.model import Entity, Passage
-from weft.story.vocabulary import FEMALE, GIVEN_NAMES
 
 _KINDRED: Final = ("spouse", "betrothed", "parent", "sibling", "relative")
 _MAX_EVIDENCE: Final = 3
 """The passages kept for a tie: a page shows one or two of them."""
 _ENOUGH: Final = {
-    "spouse": 1.5, "betrothed": 1.5, "parent": 1.1, "sibling": 1.1, "relative": 1.1, "friend": 0.9, "enemy": 0.9,
-    "serves": 0.9,
+    "spouse": 1.3, "betrothed": 1.3, "parent": 0.95, "sibling": 0.95, "relative": 0.95,
+    "friend": 0.8, "enemy": 0.8, "serves": 0.8,
 }  # fmt: skip
 """The votes that make a tie; a statement alone does."""
-_ENOUGH_GUESSES: Final = {"parent": 1.2, "sibling": 1.2, "relative": 2.0, "friend": 2.0}
+_ENOUGH_GUESSES: Final = {"parent": 1.1, "sibling": 1.1, "relative": 2.0, "friend": 2.0}
 """The votes that are needed where all of them are guesses."""
 _PLAIN: Final = 1.2
 """Votes from this weight on are said in so many words, and neither names nor titles speak against them."""
@@ -34,20 +35,12 @@ _RIVAL_SHARE: Final = 0.7
 _OTHER_SURNAME: Final = 0.4
 _ONE_SURNAME: Final = 1.5
 """Factors for siblings, parents and children: most of them have one surname, but for married women."""
-_FORMAL_SHARE: Final = 0.5
 _SAME_AGE: Final = 0.4
 """The factor for parents and children who are both called by a title or both by name."""
-_PARENT_BY_NAME: Final = 0.8
-_SIBLING_BY_NAME: Final = 0.4
-"""Votes for two of one surname: Mrs. Barry and Diana Barry, or Diana and Minnie Barry; never enough alone."""
 _FULL_LIFT: Final = 2.0
 _MAX_LIFT: Final = 2.0
 _NO_LIFT: Final = 0.2
 """A guess that is so many times as frequent as chance counts in full, and what is below chance hardly at all."""
-_NEW_SURNAME: Final = 1.5
-_SAME_SURNAME: Final = 0.7
-"""Votes for a marriage of Charlotte Lucas, also called Mrs. Collins, to Mr. Collins; and of a Mrs. to the only Mr.
-of her name."""
 _SURE: Final = 1.5
 """Nothing follows from ties with fewer votes, since a false one would make many."""
 _CONCLUDED: Final = 0.8
@@ -86,21 +79,26 @@ def settle(
     meetings: Mapping[tuple[int, int], float],
 ) -> dict[Key, Evidence]:
     """Return the ties that hold, given how often each two people stand near each other."""
-    surnames = [_surnames(entity) for entity in entities]
+    surnames = [surnames_of(entity) for entity in entities]
     all_votes = list(votes)
-    formal = [_is_formal(entity) for entity in entities]
+    formal = [is_formal(entity) for entity in entities]
+    titles = [main_title(entity) for entity in entities]
     guesses = [vote for vote in all_votes if vote.sign is Sign.GUESS]
     lifts = _lift_guesses(guesses, genders, surnames, meetings)
     tallies: dict[Key, Evidence] = {}
     shown = set[Key]()
-    for vote in (*all_votes, *_read_names(entities, genders, surnames, formal)):
+    for vote in (*all_votes, *read_names(entities, genders, surnames, formal, meetings)):
         key = (vote.type, vote.source, vote.target)
         weight = vote.weight * (lifts[key] if vote.sign is Sign.GUESS else 1.0)
         is_vague = vote.sign is Sign.GUESS or (vote.sign is Sign.WORDS and vote.weight < _PLAIN)
         if vote.type in ("parent", "sibling") and is_vague:
             weight *= _name_factor(surnames[vote.source], surnames[vote.target])
         if vote.sign is Sign.COUPLE and not (formal[vote.source] and formal[vote.target]):
-            weight = _SAME_SURNAME
+            weight = SAME_SURNAME
+        if is_vague and vote.type == "sibling" and surnames[vote.source] & surnames[vote.target]:
+            # Of one surname, a Mrs. and somebody who is called by name are mother and child.
+            is_mother = any(titles[each] in ("mrs", "lady") for each in (vote.source, vote.target))
+            weight *= _SAME_AGE if is_mother and formal[vote.source] != formal[vote.target] else 1.0
         if is_vague:
             weight *= _age_factor(vote.type, formal[vote.source], formal[vote.target])
         evidence = tallies.setdefault(key, Evidence())
@@ -185,64 +183,6 @@ def _side(kind: str, one: int, source: int) -> str:
     return f"{kind}-of" if kind == "parent" and one == source else kind
 
 
-def _read_names(
-    entities: Sequence[Entity], genders: Sequence[str], surnames: Sequence[frozenset[str]], formal: Sequence[bool]
-) -> Iterator[Vote]:
-    """Yield what names say of marriages and families."""
-    bearers: dict[str, list[int]] = {}
-    for index, entity in enumerate(entities):
-        if entity.kind == "character":
-            for surname in surnames[index]:
-                bearers.setdefault(surname, []).append(index)
-    for people in bearers.values():
-        yield from _read_family(people, entities, formal)
-    for index, entity in enumerate(entities):
-        if entity.kind == "character" and genders[index] == FEMALE:
-            yield from _read_marriages(index, entity, genders, bearers)
-
-
-def _read_family(people: Sequence[int], entities: Sequence[Entity], formal: Sequence[bool]) -> Iterator[Vote]:
-    """Yield a vote for each two of one surname: parent and child if one has a title, siblings if neither."""
-    for first in people:
-        for second in people:
-            mention = entities[second].mentions[0]
-            passage = Passage(mention.prose, mention.start, mention.end)
-            if formal[first] and not formal[second]:
-                yield Vote("parent", first, second, _PARENT_BY_NAME, passage, Sign.NAME)
-            elif first < second and not formal[first] and not formal[second]:
-                yield Vote("sibling", first, second, _SIBLING_BY_NAME, passage, Sign.NAME)
-
-
-def _read_marriages(
-    woman: int, entity: Entity, genders: Sequence[str], bearers: Mapping[str, Sequence[int]]
-) -> Iterator[Vote]:
-    """Yield a vote for the only man of a surname and whoever is called Mrs. by it, more if she has another too."""
-    forms = {mention.form: mention for mention in reversed(entity.mentions)}
-    own = {names[-1].lower() for title, names in forms if title != "mrs" and len(names) > 1}
-    for (title, names), mention in forms.items():
-        surname = names[-1].lower() if names else ""
-        men = [each for each in bearers.get(surname, ()) if genders[each] != FEMALE] if title == "mrs" else []
-        if len(men) == 1:
-            weight = _NEW_SURNAME if own and surname not in own else _SAME_SURNAME
-            passage = Passage(mention.prose, mention.start, mention.end)
-            yield Vote("spouse", min(woman, men[0]), max(woman, men[0]), weight, passage, Sign.NAME)
-
-
-def _surnames(entity: Entity) -> frozenset[str]:
-    """Return the surnames by which a person is called: the last of several names, or that behind a plain title."""
-    return frozenset(
-        names[-1].lower()
-        for title, names in {mention.form for mention in entity.mentions}
-        if len(names) > 1 or (title in ("mr", "mrs", "miss") and names and names[-1].lower() not in GIVEN_NAMES)
-    )
-
-
-def _is_formal(entity: Entity) -> bool:
-    """Return whether a book mostly calls a person by a title, as it does parents rather than children."""
-    titled = sum(bool(mention.title) for mention in entity.mentions)
-    return titled > _FORMAL_SHARE * len(entity.mentions)
-
-
 def _age_factor(kind: str, source: bool, target: bool) -> float:
     """Return a factor for a parent and child by whether they are spoken of as such: the parent by a title."""
     return _SAME_AGE if kind == "parent" and not (source and not target) else 1.0
@@ -306,7 +246,8 @@ def _conclude(ties: dict[Key, Evidence], genders: Sequence[str]) -> dict[Key, Ev
     """Add the ties that follow: until nothing new does, then aunts and uncles."""
     known = dict(ties)
     # Two rounds: a couple's children are both's and each other's siblings, whichever of these is stated.
-    for rule in (_children_of_siblings, _children_of_couples, _siblings, _children_of_siblings):
+    rules = (_children_of_siblings, _children_of_couples, _siblings, _siblings_of_siblings, _children_of_siblings)
+    for rule in rules:
         for key, first, second in sorted(rule(known, genders), key=lambda each: each[0]):
             _add_concluded(known, key, first, second)
     for key, first, second in sorted(_aunts_and_uncles(known), key=lambda each: each[0]):
@@ -383,6 +324,16 @@ def _siblings(ties: Mapping[Key, Evidence], genders: Sequence[str]) -> Iterator[
         for index, (one, first) in enumerate(known):
             for other, second in known[index + 1 :]:
                 yield ("sibling", min(one, other), max(one, other)), first, second
+
+
+def _siblings_of_siblings(ties: Mapping[Key, Evidence], genders: Sequence[str]) -> Iterator[Concluded]:
+    """Yield two people who are both siblings of a third."""
+    siblings: dict[int, list[tuple[int, Evidence]]] = {}
+    for one, other, evidence in _siblings_of(ties):
+        siblings.setdefault(one, []).append((other, evidence))
+    for known in siblings.values():
+        for (one, first), (other, second) in combinations(known, 2):
+            yield ("sibling", min(one, other), max(one, other)), first, second
 
 
 def _aunts_and_uncles(ties: Mapping[Key, Evidence]) -> Iterator[Concluded]:

@@ -99,6 +99,7 @@ _OWN_WORDS: Final = 1.2
 _OWN_WORDS_BY_TURN: Final = 0.5
 _FRIENDLY: Final = 0.6
 """The factor for a friend whom somebody claims, often in jest."""
+_TITLE_SHARE: Final = 0.6
 _YOUR_WORDS: Final = 0.5
 
 
@@ -269,7 +270,8 @@ def _read_appositions(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote
     turn = scene.turn_at(mention.start)
     is_own = mention.title in _FAMILY_TITLES and not _OWNED.search(text, opening, mention.start)
     if turn is not None and is_own and turn.speaker is not None:
-        weight = _weigh_speaker(turn)
+        # A mother also says `Aunt Emma` of her sister, for her children.
+        weight = _weigh_speaker(turn) * _TITLE_SHARE
         yield from vote_for(scene, mention.title, (turn.speaker, kin), weight, (mention.start, mention.end))
     yield from _read_foreign(scene, mention, kin)
     match = _BEFORE_NAME.search(text, opening, mention.start)

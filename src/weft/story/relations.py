@@ -17,9 +17,9 @@ from weft.story.definitions import SpansByProse
 from weft.story.families import Evidence, settle
 from weft.story.kinds import Tally, infer_gender
 from weft.story.kinship import Vote, is_stated, read_scene, read_votes
-from weft.story.model import Entity, Form, Mention, Passage, Prose, Tie
+from weft.story.model import Entity, Form, Mention, Passage, Prose, Story, Tie
 from weft.story.unnamed_kin import read_unnamed_votes
-from weft.story.vocabulary import SPEECH
+from weft.story.vocabulary import FEMALE, MALE, SPEECH
 
 _SYMMETRIC: Final = frozenset({"friend", "enemy"})
 
@@ -95,6 +95,21 @@ _PATTERNS: Final = tuple(
         ),
     )
 )  # fmt: skip
+
+_KIN_WORDS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "spouse": ("husband of", "wife of", "married to"),
+    "betrothed": ("engaged to", "engaged to", "engaged to"),
+    "parent": ("father of", "mother of", "parent of"),
+    "child": ("son of", "daughter of", "child of"),
+    "sibling": ("brother of", "sister of", "sibling of"),
+    "relative": ("relative of", "relative of", "relative of"),
+    "serves": ("in the service of", "in the service of", "in the service of"),
+}
+"""What a man, a woman, and somebody of unknown sex is to others by a tie."""
+_MIN_SAID_CONFIDENCE: Final = 0.45
+"""A tie of less confidence is drawn, but no sentence about a person is made of it."""
+_MAX_SAID: Final = 4
+"""People named for one kind of tie: the children of a large family."""
 
 _NOTE_FIELDS: Final[Mapping[str, tuple[str, bool]]] = {
     **dict.fromkeys(("spouse", "wife", "husband", "married_to", "partner"), ("spouse", False)),
@@ -260,6 +275,34 @@ def _add_statements(
                 evidence = directed.setdefault((pattern.type, *pair), Evidence())
                 evidence.add(1.0, pattern.confidence, Passage(left.prose, left.start, right.end))
                 break
+
+
+def describe_kin(story: Story) -> dict[int, str]:
+    """Return a line for each person whose kin is known: `Ann Vane: wife of John Vane; mother of Tom.`"""
+    told: dict[int, dict[str, list[int]]] = {}
+    # The surest and the best known first, since only a few are named.
+    for tie in sorted(story.ties, key=lambda tie: (-tie.confidence, tie.source, tie.target)):
+        if tie.type not in _KIN_WORDS or tie.confidence < _MIN_SAID_CONFIDENCE:
+            continue
+        backward = {"parent": "child", "serves": ""}.get(tie.type, tie.type)
+        for kind, one, other in ((tie.type, tie.source, tie.target), (backward, tie.target, tie.source)):
+            if kind:
+                told.setdefault(one, {}).setdefault(kind, []).append(other)
+    said = {}
+    for index, kinds in told.items():
+        entity = story.entities[index]
+        form = (MALE, FEMALE).index(gender) if (gender := gender_of(entity)) else 2
+        parts = [
+            f"{words[form]} {_join_names([story.entities[each].name for each in sorted(kinds[kind][:_MAX_SAID])])}"
+            for kind, words in _KIN_WORDS.items()
+            if kind in kinds and not (kind == "betrothed" and "spouse" in kinds)
+        ]
+        said[index] = f"{entity.name}: {'; '.join(parts)}."
+    return said
+
+
+def _join_names(names: Sequence[str]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1]) if len(names) > 1 else names)
 
 
 # --- stated by notes -------------------------------------------------------------------------------------

@@ -104,6 +104,8 @@ KINDREDS: Final = _words(_NOUNS["kindred"])
 OBJECT_NOUNS: Final = _words(_NOUNS["object"])
 EVENT_NOUNS: Final = _words(_NOUNS["event"])
 INSTITUTIONS: Final = ((FACTION_NOUNS | EVENT_NOUNS) - PLACE_NOUNS) | _words(_NOUNS["realm"])
+ROLES: Final = _words(_NOUNS["role"])
+"""Ranks, offices and professions, by which a person is defined."""
 DIGNITIES: Final = _words(_NOUNS["dignity"])
 """Nouns that may have a capital for their dignity alone: the State."""
 PLACE_HEADS: Final = _words(_NOUNS["place head"])

@@ -275,3 +275,12 @@ def test_a_summary_leaves_lists_out_and_prints_given_spans() -> None:
     summary = item(NED, Detail.SUMMARY, ((0, 12),))
     shown = printed("markdown", summary, Block("text"), Block("fields"), Block("tags"), Block("tree"))
     assert shown == "\nEddard Stark\n[…]"
+
+
+def test_a_form_names_the_book_of_a_scene_and_leaves_it_out_of_a_note() -> None:
+    block = Block("bullet", form="([[{book}, ]]{title}) {text}")
+    origin = Origin("s", "books/HardTimes.txt", 5, 9)
+    scene = Node("s:books/HardTimes.txt#001.02", "scene", "t", title="Ch. 1", text="It rained.", origin=origin)
+    note = Node("s:Chapters/One.md", "chapter", "t", title="One", text="It rained.", origin=origin)
+    assert "(HardTimes, Ch. 1) It rained." in printed("markdown", item(scene), block)
+    assert "(One) It rained." in printed("markdown", item(note), block)

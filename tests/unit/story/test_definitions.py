@@ -1,6 +1,6 @@
 """Which passage of a book tells what somebody is."""
 
-from weft.story import Prose, extract_story
+from weft.story import Prose, describe_kin, extract_story
 
 
 def definition(name: str, *texts: str) -> str:
@@ -74,3 +74,53 @@ def test_what_follows_a_comma_is_no_apposition_where_it_goes_on_to_act() -> None
         "Then came Orla, the eldest of them all, with a lamp in her hand and snow on her shoes.",
     )
     assert told.startswith("Then came Orla")
+
+
+def test_a_rank_or_kinship_comes_before_looks_and_before_earlier_mentions() -> None:
+    told = definition(
+        "Joe Pike",
+        "Joe Pike had a red face and a long beard and he stood beside the door of the barn with his hands down.",
+        "The next to come was Joe Pike, the miller of Harrow, with flour on his sleeves and nothing to say.",
+    )
+    assert told.startswith("The next to come was Joe Pike, the miller")
+
+
+def test_what_the_next_sentence_says_of_her_defines_whoever_opens_the_paragraph() -> None:
+    told = definition(
+        "Ann Holt",
+        "They waited long that evening for Ann Holt, and nobody on the pier had seen her since the early morning.",
+        "Ann Holt lived at the end of the lane. She was the youngest daughter of a doctor.\n\nIt rained.",
+    )
+    assert told.startswith("Ann Holt lived at the end of the lane. She was the youngest daughter")
+
+
+def test_a_list_and_a_clause_behind_somebody_else_s_kin_define_nobody() -> None:
+    told = definition(
+        "Joe Pike",
+        "Left alone with her mother, Joe Pike saw how tired she was, and went away again without another word.",
+        "They thought of Joe Pike, his wife and the dear boys, all through the long night in that cold house.",
+        "Joe Pike was a ferryman. He had lost his boat.",
+    )
+    assert told == "Joe Pike was a ferryman. He had lost his boat."
+
+
+def test_a_noun_for_the_other_sex_defines_nobody() -> None:
+    told = definition(
+        "Mrs. Holt",
+        "It was Mrs. Holt, the nephew of the baker at her side, who came down the stairs and sat by the fire.",
+        "In the end it was Mrs. Holt, the widow of the baker, who came down the stairs and sat by the fire.",
+    )
+    assert told.startswith("In the end it was Mrs. Holt, the widow")
+
+
+def test_a_line_tells_the_kin_of_each_person_by_sex() -> None:
+    people = (
+        '"Well, Lucy?" said Mrs. Vale. "Yes," said Mr. Vale. "Oh," said Lucy Vale. Mrs. Vale and Lucy Vale sat, '
+        "and Mr. Vale rose. Mrs. Vale and Lucy left.\n\n"
+    )
+    text = people + "Lucy Vale was the daughter of Mr. Vale. Mr. and Mrs. Vale were glad of it.\n\n" + people
+    story = extract_story([Prose("book:1", text, 1)])
+    told = {story.entities[index].name: line for index, line in describe_kin(story).items()}
+    assert told["Mrs. Vale"] == "Mrs. Vale: wife of Mr. Vale; mother of Lucy Vale."
+    assert told["Mr. Vale"] == "Mr. Vale: husband of Mrs. Vale; father of Lucy Vale."
+    assert told["Lucy Vale"] == "Lucy Vale: daughter of Mrs. Vale and Mr. Vale."
