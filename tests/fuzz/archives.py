@@ -1,4 +1,4 @@
-"""Documents that are packed (Word, OpenDocument, EPUB) or bound together (PDF), with fuzzed parts and fuzzed bytes."""
+"""Documents that are packed (Word, OpenDocument, EPUB) or bound together (PDF), with fuzzed parts and bytes."""
 
 from collections.abc import Callable
 
