@@ -5,7 +5,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -208,7 +208,7 @@ def check_page(text: str, format: str, titles: Collection[str] = ()) -> None:
 
 def _plain_words(text: str) -> str:
     """Return the words of a title or heading alone, without what marks and escapes them."""
-    seen = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
+    seen = "".join(letter for letter in unescape(text) if unicodedata.category(letter) != "Cf")
     return " ".join(re.findall(r"\w+", seen))
 
 
