@@ -22,7 +22,7 @@ help:
 	@echo "make test-backends   start every engine there is and try the contracts of stores and indexes on it"
 	@echo "make torture   kill, starve and damage a store for a minute or two, and count what is lost (ARGS are passed on)"
 	@echo "make lock    write requirements-dev.lock anew: every development dependency with its hashes"
-	@echo "make fuzz    try inputs on every parser and format for a minute (ARGS='--seconds 3600')"
+	@echo "make fuzz    try inputs on every parser and format for a minute (ARGS='--seconds 3600 --guided')"
 	@echo "make test-browser    try the explorer in a real browser (installs Debian's chromium where there is none)"
 	@echo "make test-packaging  install with pip, pipx and uv from a local index, into new environments"
 	@echo "make screenshots     make the pictures of docs/explorer/ and the recording of the README"

@@ -1,4 +1,12 @@
-"""The knowledge service under load: latency by depth on one connection, then throughput and memory on many."""
+"""The knowledge service under load: latency by depth, rates, memory, and light questions while heavy ones run.
+
+    python -m bench.service --nodes 256 --store /tmp/small/.weft
+    python -m bench.service --nodes 100000
+    python -m bench.service --nodes 256 --store /tmp/small/.weft --seconds 3600     growth of the memory in an hour
+
+Rates are answers a second by the clock with all that runs beside, and answers for each processor second of the
+service, which is what they would be on processors of their own.
+"""
 
 import argparse
 import http.client
@@ -9,28 +17,22 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 import psutil
 
+from bench.load import post, put_load, repeat
 from bench.world import world
 from weft.api import Weft
+from weft.interfaces.keys import Grant, KeyRing, Limits
 
 KINDS = ("faq", "playbook", "permission_rule", "concept", "faq", "playbook", "concept", "example", "entity")
 EDGES_A_NODE = 4
-LOAD_SCRIPT = """
-local bodies, threads = {}, 0
-for line in io.lines("%s") do bodies[#bodies + 1] = line end
-function setup(thread) threads = threads + 1; thread:set("at", threads) end
-function request()
-  at = (at + 1) %% #bodies + 1
-  return wrk.format("POST", "/api/context", {["Content-Type"] = "application/json"}, bodies[at])
-end
-"""
+HEAVY_CANDIDATES = 200
 
 
 def main() -> None:
@@ -46,11 +48,12 @@ def main() -> None:
     given = asked.parse_args()
     bodies = build(given.nodes, given.tenants, given.store)
     print(f"{given.nodes:,} nodes in {given.tenants} tenants, {given.workers} workers")
+    key = make_key(given.store)
     server = start(given.store, given.port, given.workers)
     try:
         for depth in (1, 2, 3):
-            one_connection(given.port, depth, bodies)
-        under_load(given.port, server.pid, bodies, given.connections, given.seconds)
+            one_connection(given.port, depth, bodies, key)
+        under_load(given.port, server.pid, bodies, given.connections, given.seconds, key)
     finally:
         server.terminate()
         server.wait(30)
@@ -115,25 +118,31 @@ def start(store: Path, port: int, workers: int) -> subprocess.Popen[bytes]:
     raise SystemExit("the service did not become ready")
 
 
-def one_connection(port: int, depth: int, bodies: list[dict[str, object]]) -> None:
+def make_key(store: Path) -> dict[str, str]:
+    """Return the header of a key that may ask as much as it likes: it stands for many callers."""
+    grant = Grant("bench", ("*",), limits=Limits(concurrent=10_000))
+    return {"Authorization": f"Bearer {KeyRing(store).create(grant, datetime.now(UTC))[1]}"}
+
+
+def one_connection(port: int, depth: int, bodies: list[dict[str, object]], key: dict[str, str]) -> None:
     """Measure the latency of questions that were not asked before, and of the same ones again."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     asked = [json.dumps({**body, "max_depth": depth}) for body in bodies[:300]]
     # The first answers load models and files.
     for body in bodies[-40:]:
-        timed(connection, json.dumps({**body, "max_depth": depth}))
-    fresh = sorted(timed(connection, body) for body in asked)
-    again = sorted(timed(connection, body) for body in asked)
+        timed(connection, json.dumps({**body, "max_depth": depth}), key)
+    fresh = sorted(timed(connection, body, key) for body in asked)
+    again = sorted(timed(connection, body, key) for body in asked)
     print(
         f"max_depth {depth}: p50 {statistics.median(fresh):.1f} ms, p95 {fresh[int(len(fresh) * 0.95)]:.1f} ms; "
         f"asked again p50 {statistics.median(again):.1f} ms"
     )
 
 
-def timed(connection: http.client.HTTPConnection, body: str) -> float:
+def timed(connection: http.client.HTTPConnection, body: str, key: dict[str, str]) -> float:
     """Return milliseconds until a question is answered."""
     started = time.perf_counter()
-    connection.request("POST", "/api/context", body, {"Content-Type": "application/json"})
+    connection.request("POST", "/api/context", body, {"Content-Type": "application/json", **key})
     answer = connection.getresponse()
     answer.read()
     if answer.status != 200:
@@ -141,75 +150,66 @@ def timed(connection: http.client.HTTPConnection, body: str) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def under_load(port: int, pid: int, bodies: list[dict[str, object]], connections: int, seconds: int) -> None:
-    """Measure throughput, errors and memory with many connections, for new questions and as people ask them."""
+def under_load(
+    port: int, pid: int, bodies: list[dict[str, object]], connections: int, seconds: int, key: dict[str, str]
+) -> None:
+    """Measure rates and memory with many connections: new questions, remembered ones, and as people ask them."""
     every = [json.dumps({**body, "tenant_ids": [f"t{tenant}"]}) for tenant in range(20) for body in bodies]
     random.Random(9).shuffle(every)
     # Remembered answers and connections reach their bounds first.
-    load(port, every[::-1], connections, max(seconds // 2, 5))
-    for told, asked in (("no question twice", every), ("some questions often", often(every))):
-        before, busy = memory(pid), processor_seconds(pid)
-        measured = load(port, asked, connections, seconds)
-        after, busy = memory(pid), processor_seconds(pid) - busy
-        print(f"{told}:\n{measured}")
-        print(f"memory {before / 1e6:.0f} MB, then {after / 1e6:.0f} MB ({(after - before) / before:+.1%})")
-        print(
-            f"{busy * 1000 / answered(measured):.1f} ms of processor time a request, {busy / seconds:.2f} "
-            f"processors busy; load average of the machine {os.getloadavg()[0]:.1f}"
-        )
+    put_load(port, {"": (connections, unique(every, "before", key))}, max(seconds // 2, 5))
+    kept = [post("/api/context", body, key) for body in every[:200]]
+    put_load(port, {"": (connections, repeat(kept))}, 5)
+    often = random.Random(11).choices(every, [1 / (rank + 1) for rank in range(len(every))], k=len(every))
+    for told, asked in (
+        ("no question twice", unique(every, "again", key)),
+        ("some questions often", repeat([post("/api/context", body, key) for body in often])),
+        ("remembered questions", repeat(kept)),
+    ):
+        measure(told, port, pid, {"": (connections, asked)}, seconds)
+    heavy = repeat(
+        [post("/api/context", make_heavy(body, number), key) for number, body in enumerate(bodies[:40])]
+    )
+    few = {"light": (4, unique(every, "beside", key)), "heavy": (4, heavy)}
+    for told, kinds in (("few light questions alone", {"light": few["light"]}), ("while heavy ones run", few)):
+        measure(told, port, pid, kinds, seconds, "light")
 
 
-def answered(measured: str) -> int:
-    """Return the number of requests in a measurement."""
-    return max(int(measured.partition(" requests in ")[0].split()[-1]), 1)
+def measure(
+    told: str, port: int, pid: int, kinds: dict[str, tuple[int, Iterator[bytes]]], seconds: int, kind: str = ""
+) -> None:
+    """Put a load on the service and print what it carried, what that cost, and how its memory grew."""
+    before, busy = memory(pid), processor_seconds(pid)
+    measured = put_load(port, kinds, seconds)
+    after, busy = memory(pid), processor_seconds(pid) - busy
+    answered = max(measured.answered, 1)
+    print(f"{told}: {measured.describe(kind)}")
+    print(
+        f"   {answered / max(busy, 1e-9):.0f} answers a processor second ({busy * 1000 / answered:.2f} ms each), "
+        f"{busy / seconds:.2f} processors busy, load average {os.getloadavg()[0]:.1f}; "
+        f"memory {before / 1e6:.0f} MB, then {after / 1e6:.0f} MB ({(after - before) / before:+.1%})",
+        flush=True,
+    )
 
 
-def often(bodies: list[str]) -> list[str]:
-    """Return as many questions, each asked in inverse proportion to its rank."""
-    weights = [1 / (rank + 1) for rank in range(len(bodies))]
-    return random.Random(11).choices(bodies, weights, k=len(bodies))
+def unique(bodies: list[str], word: str, key: dict[str, str]) -> Iterator[bytes]:
+    """Return questions of which none comes twice: each time round they get another number."""
+    for number in count():
+        for text in bodies:
+            asked = json.loads(text)
+            body = json.dumps({**asked, "query": f"{asked['query']} {word} {number}"})
+            yield post("/api/context", body, key)
 
 
-def load(port: int, bodies: list[str], connections: int, seconds: int) -> str:
-    """Measure with wrk, or with a few threads where there is no wrk."""
-    if shutil.which("wrk") is None:
-        return threads(port, bodies, connections, seconds)
-    with tempfile.TemporaryDirectory() as folder:
-        listed, script = Path(folder) / "bodies", Path(folder) / "load.lua"
-        listed.write_text("\n".join(bodies), encoding="utf-8")
-        script.write_text(LOAD_SCRIPT % listed, encoding="utf-8")
-        words = [
-            "wrk",
-            "-t2",
-            f"-c{connections}",
-            f"-d{seconds}s",
-            "--timeout",
-            "10s",
-            "--latency",
-            "-s",
-            str(script),
-        ]
-        done = subprocess.run([*words, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def threads(port: int, bodies: list[str], connections: int, seconds: int) -> str:
-    """Put the same load on the service from this process; its own cost is part of what it measures."""
-    end, taken = time.perf_counter() + seconds, []
-
-    def ask(first: int) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        at = first
-        while time.perf_counter() < end:
-            taken.append(timed(connection, bodies[at % len(bodies)]))
-            at += connections
-
-    running = [threading.Thread(target=ask, args=(index,)) for index in range(connections)]
-    for each in running:
-        each.start()
-    for each in running:
-        each.join()
-    return f"{len(taken)} requests in {seconds} s, p50 {statistics.median(taken):.1f} ms"
+def make_heavy(body: dict[str, object], number: int) -> str:
+    """Return a question with a long conversation and many candidates."""
+    words = [
+        " ".join(f"ledger{(number + place * word) % 97}" for word in range(60))
+        for place in range(HEAVY_CANDIDATES)
+    ]
+    candidates = [{"title": f"Found {place}", "content": {"text": text}} for place, text in enumerate(words)]
+    more = {"format": "plain", "max_tokens": 60_000, "history": words[:20], "candidates": candidates}
+    return json.dumps({**body, **more})
 
 
 def memory(pid: int) -> int:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from hypothesis import strategies as st
 
+from fuzz.archives import ARCHIVES
 from weft import Weft
 from weft.errors import WeftError
 from weft.interfaces.request import read_parameters, read_time
@@ -192,6 +193,10 @@ TARGETS: Mapping[str, tuple[st.SearchStrategy[object], Callable[..., None]]] = {
     **{
         f"read{suffix}": (words_of(tokens), lambda content, suffix=suffix: read_file(suffix, content))
         for suffix, tokens in TOKENS.items()
+    },
+    **{
+        f"read{suffix}": (documents, lambda content, suffix=suffix: read_file(suffix, content))
+        for suffix, documents in ARCHIVES.items()
     },
     "print": (PROSE, print_page),
     "request": (PROSE, read_request),

@@ -381,7 +381,7 @@ def test_a_read_only_service_refuses_writes_and_answers_questions(helpdesk: Path
 
 
 def _hits(service: Service) -> float:
-    lines = service.http.get("/metrics").text.splitlines()
+    lines = service.served.metrics.exposition().decode().splitlines()
     return sum(float(line.split()[1]) for line in lines if line.startswith('weft_cache_total{result="hit"'))
 
 
@@ -395,6 +395,20 @@ def test_answers_are_remembered_until_a_tenant_they_read_changes(service: Servic
     service.http.post("/api/nodes", json=FAQ)
     assert service.ask("zebra", "support")["entry_points"][0]["title"] == FAQ["title"]
     assert _hits(service) == 2
+
+
+def test_a_remembered_answer_is_for_the_same_question_with_the_same_rights(service: Service) -> None:
+    body = {"query": "refund", "tenant_ids": ["support", "finance"]}
+    one, other = make_key(service.store, "support"), make_key(service.store, "finance")
+    first = service.http.post("/api/context", json=body, headers=one)
+    assert service.http.post("/api/context", json=body, headers=one).content == first.content
+    assert _hits(service) == 1
+    assert service.http.post("/api/context", json=body, headers=other).content != first.content
+    assert service.http.put("/api/context", json=body, headers=one).status_code == 405
+    assert service.http.post("/api/context", json=body).status_code == 401
+    form = {**one, "Content-Type": "text/plain"}
+    assert service.http.post("/api/context", content=first.request.content, headers=form).status_code == 415
+    assert _hits(service) == 1
 
 
 def test_only_two_answers_are_computed_at_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from weft.interfaces.rest.gate import body_limit
 from weft.interfaces.rest.lanes import Lane, LaneName, LaneSize, choose_lane
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.quotas import Quotas
-from weft.interfaces.rest.served_store import AnswerCache
+from weft.interfaces.rest.served_store import AnswerCache, KnownState, Remembered
 from weft.runtime import deadline
 from weft.runtime.deadline import Deadline, OutOfTime, limit
 
@@ -345,10 +345,10 @@ def test_sessions_of_one_caller_do_not_push_out_those_of_another(tmp_path: Path)
 
 
 def test_answers_of_one_caller_do_not_push_out_those_of_another() -> None:
-    answers = AnswerCache()
-    answers.keep("mine", b"x", "mine")
+    answers, state = AnswerCache(), KnownState((), (), ())
+    answers.keep("mine", Remembered(state, b"x"), "mine")
     for number in range(3000):
-        answers.keep(number, b"y" * 100, "other")
-    assert answers.get("mine") == b"x"
+        answers.keep(number, Remembered(state, b"y" * 100), "other")
+    assert answers.get("mine") == Remembered(state, b"x")
     assert answers.get(2999) is not None
     assert answers.get(0) is None

@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from torture.damage import run_damage, run_full_disks
+from torture.forgeries import run_forgeries
 from torture.kills import run_kills
 from torture.leaks import run_leaks
 from torture.overload import run_overload
@@ -28,6 +29,7 @@ PARTS = {
     "overload": run_overload,
     "leaks": run_leaks,
     "together": run_together,
+    "forgeries": run_forgeries,
 }
 
 

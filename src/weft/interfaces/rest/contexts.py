@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter
 from fastapi import Query as QueryParameters
 from msgspec.structs import replace
+from starlette.requests import Request
 from starlette.responses import Response
 
 from weft.api import Weft
@@ -30,11 +31,11 @@ from weft.interfaces.rest.nodes_and_edges import NodeId, node_of
 from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import ContextRequest, FilterInput, Neighbourhood, SearchRequest
 from weft.interfaces.rest.responses import ContextResponse, GraphResponse, ProfileList, SearchResponse
-from weft.interfaces.rest.served_store import Served
+from weft.interfaces.rest.served_store import Remembered, Served
 from weft.model import STRONG, UNSET, Candidate, Context, Filter, Json, View
 from weft.pipeline.query import StageCallback
 from weft.pipeline.walk import walk_graph
-from weft.profiles import available_profiles, profile_files_state
+from weft.profiles import available_profiles
 from weft.profiles.types import Lens, Profile, Score
 from weft.runtime import deadline
 from weft.store.records import ListedEdge
@@ -192,27 +193,24 @@ router = APIRouter(tags=["context"], route_class=StrictRoute)
 
 
 @router.post("/api/context", response_model=ContextResponse, response_model_exclude_none=True)
-def context(body: ContextRequest, service: Service, caller: CurrentCaller, turn: Turn) -> Response:
+def context(
+    body: ContextRequest, request: Request, service: Service, caller: CurrentCaller, turn: Turn
+) -> Response:
     """Return what is known about a query: entry points, their context and entities, within a token budget."""
     weft, tenants = service.weft(), caller.readable(body.tenant_ids)
     _check_names(body, weft)
-    versions = weft.store.tenant_versions(View(tenants))
-    profile_state = profile_files_state(weft.folders)
-    # The set fields belong to the key: a null that was sent and one that was not can mean different things.
-    key = (versions, body.model_dump_json(), frozenset(body.model_fields_set), tenants, profile_state)
-    # A session receives something else every time, so its answers are never kept.
-    encoded_answer = service.answers.get(key) if body.session is None else None
-    service.metrics.cache.labels("miss" if encoded_answer is None else "hit").inc()
-    if encoded_answer is None:
-        notes = _tenant_notes(body.tenant_ids, {tenant for tenant, _ in versions})
-        # Answers from the cache take no turn: only computing is limited.
-        with turn:
-            answer_body, lasting = _compute_answer(body, service, weft, caller, notes)
-            encoded_answer = encoded(answer_body)
-        # An answer from which something was left out for want of time is not for the next caller.
-        if lasting and not deadline.notes():
-            service.answers.keep(key, encoded_answer, owner=caller.key)
-    return Response(encoded_answer, media_type="application/json")
+    # Read before it is computed: what is written meanwhile makes it outdated.
+    state = service.known_state(tenants)
+    service.metrics.cache.labels("miss").inc()
+    notes = _tenant_notes(body.tenant_ids, {tenant for tenant, _ in state.versions})
+    with turn:
+        answer_body, lasting = _compute_answer(body, service, weft, caller, notes)
+        content = encoded(answer_body)
+    # An answer from which something was left out for want of time is not for the next caller.
+    if lasting and not deadline.notes():
+        # The gate asks for it, before a route is looked for.
+        service.answers.keep(request.state.asked, Remembered(state, content), owner=caller.key)
+    return Response(content, media_type="application/json")
 
 
 def _tenant_notes(tenant_ids: Sequence[str], held: set[str]) -> list[str]:

@@ -8,9 +8,11 @@ counted, and it waits for a place in its lane. Only then a route sees it, with a
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from hashlib import blake2b
 from typing import Final
 
 import anyio.to_thread
+from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.errors import WeftError
@@ -56,8 +58,16 @@ _MAX_PATH_BYTES: Final = 60 * _KIB
 _MAX_HEADERS: Final = 100
 _MAX_HEADERS_BYTES: Final = 32 * _KIB
 """Bounds on a head. A path is long because a query may name tenants and tags in any script."""
+_REMEMBERED_PATH: Final = "/api/context"
+"""The path whose answers are remembered."""
 _WATCH_AFTER_SECONDS: Final = 0.05
 """Seconds after which it is watched whether the caller is still there: most answers are given sooner."""
+
+
+class _RememberedRoute(Struct, frozen=True):
+    """The route of an answer that no route was asked for, for the metrics."""
+
+    path: str
 
 
 class Gate:
@@ -101,6 +111,10 @@ class Gate:
             state["lane"] = name = choose_lane(scope["path"], needed, body)
             lane = self._lanes.get(name)
             deadline = Deadline(self._served.serving.answer_seconds)
+            check_media_type(scope, body)
+            is_remembered = (scope["method"], scope["path"]) == ("POST", _REMEMBERED_PATH)
+            if is_remembered and await self._answer_again(scope, body, deadline, answer):
+                return
             try:
                 await lane.enter(deadline)
             except Problem:
@@ -114,9 +128,30 @@ class Gate:
             finally:
                 answer.leave_lane()
 
+    async def _answer_again(self, scope: Scope, body: bytes, deadline: Deadline, answer: "_Answer") -> bool:
+        """Send the remembered answer to the same question if it is still true; say whether there was one."""
+        # The route takes many times as long as the rest, and would find the same.
+        asked = scope["state"]["asked"] = (
+            blake2b(body, digest_size=32).digest(),
+            scope["state"]["caller"].tenants,
+        )
+        remembered = self._served.answers.get(asked)
+        if remembered is None:
+            return False
+        with limit(deadline):
+            # In a thread, because a store on a server takes its time to say what has changed.
+            if not await anyio.to_thread.run_sync(self._served.is_true, remembered):
+                return False
+        scope["route"] = _RememberedRoute(_REMEMBERED_PATH)
+        self._served.metrics.cache.labels("hit").inc()
+        size = str(len(remembered.content)).encode()
+        headers = [(b"content-length", size), (b"content-type", b"application/json")]
+        await answer({"type": "http.response.start", "status": 200, "headers": headers})
+        await answer({"type": "http.response.body", "body": remembered.content})
+        return True
+
     async def _answer_once(self, scope: Scope, body: bytes, receive: Receive, answer: "_Answer") -> None:
         """Let the route answer; a change that comes again under its Idempotency-Key is answered as before."""
-        check_media_type(scope, body)
         method, headers = scope["method"], scope["headers"]
         key = idempotency.read_key(headers) if method not in READING_METHODS else None
         if key is None:

@@ -22,6 +22,7 @@ from weft.interfaces.rest.metrics import Metrics
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.quotas import Quotas
 from weft.model import View
+from weft.profiles import profile_files_state
 from weft.runtime import deadline
 from weft.store.sqlite.store import FILE_NAME
 
@@ -51,19 +52,36 @@ class Serving(Struct, frozen=True):
     """Whether the explorer may change the store for those who may write."""
 
 
+class KnownState(Struct, frozen=True):
+    """What an answer was computed from; it stays true until one of these changes."""
+
+    tenants: tuple[str, ...]
+    versions: tuple[tuple[str, int], ...]
+    """The last write to each of the tenants."""
+    profiles: tuple[tuple[str, int, int], ...]
+    """The profile files and when they were written."""
+
+
+class Remembered(Struct, frozen=True):
+    """An answer that is kept, and what it was computed from."""
+
+    state: KnownState
+    content: bytes
+
+
 class AnswerCache:
-    """Answers by key, the least recently used dropped first. A key holds the versions of its tenants.
+    """Answers by what was asked, the least recently used dropped first.
 
     Each answer counts for the caller it was computed for, and who holds most makes room: no caller can push out
     the answers of the others.
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[object, tuple[str, bytes]] = OrderedDict()
+        self._kept: OrderedDict[object, tuple[str, Remembered]] = OrderedDict()
         self._held: Counted[str] = Counted()
         self._guard = threading.Lock()
 
-    def get(self, key: object) -> bytes | None:
+    def get(self, key: object) -> Remembered | None:
         """Return the answer kept under a key."""
         with self._guard:
             if key not in self._kept:
@@ -71,12 +89,12 @@ class AnswerCache:
             self._kept.move_to_end(key)
             return self._kept[key][1]
 
-    def keep(self, key: object, answer: bytes, owner: str = "") -> None:
+    def keep(self, key: object, answer: Remembered, owner: str = "") -> None:
         """Keep an answer, and drop the oldest ones of those who hold most beyond the bounds."""
         with self._guard:
             self._drop(key)
             self._kept[key] = (owner, answer)
-            self._held[owner] += len(answer)
+            self._held[owner] += len(answer.content)
             while len(self._kept) > _MAX_ANSWERS or self._held.total() > _MAX_ANSWER_BYTES:
                 largest = max(self._held, key=lambda name: (self._held[name], name))
                 self._drop(next(kept for kept, (holder, _) in self._kept.items() if holder == largest))
@@ -84,7 +102,7 @@ class AnswerCache:
     def _drop(self, key: object) -> None:
         if key in self._kept:
             owner, answer = self._kept.pop(key)
-            self._held[owner] -= len(answer)
+            self._held[owner] -= len(answer.content)
             if self._held[owner] <= 0:
                 del self._held[owner]
 
@@ -149,6 +167,15 @@ class Served:
                 self._weft = self._opener()
                 self._opened = file_id
             return self._weft
+
+    def known_state(self, tenants: tuple[str, ...]) -> KnownState:
+        """Return what an answer about these tenants would be computed from now."""
+        weft = self.weft()
+        return KnownState(tenants, weft.store.tenant_versions(View(tenants)), profile_files_state(weft.folders))
+
+    def is_true(self, answer: Remembered) -> bool:
+        """Whether nothing has changed of what an answer was computed from."""
+        return self.known_state(answer.state.tenants) == answer.state
 
     def ids(self) -> PublicIds:
         """Return the ids of the open store as callers see them."""

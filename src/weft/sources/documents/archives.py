@@ -4,7 +4,10 @@ A few kilobytes can unpack to gigabytes, or hold elements that take a hundred ti
 a reader would build from them is bounded here, by a parser that builds nothing.
 """
 
+import lzma
+import struct
 import zipfile
+import zlib
 from typing import Final
 from xml.parsers import expat
 
@@ -18,6 +21,12 @@ _MAX_ELEMENTS: Final = 3_000_000
 """Elements of one file: some hundred bytes each in memory. A long novel has a few hundred thousand."""
 _MAX_DEPTH: Final = 200
 """Elements within each other: readers take time with the square of it. Tables in tables come to thirty."""
+ARCHIVE_ERRORS: Final = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, OverflowError),
+    *(KeyError, ValueError, RuntimeError),
+)
+"""Errors that reading a damaged archive ends in. A wrong checksum is a BadZipFile, wrong data an error of whatever
+unpacks it, a wrong length an EOFError, a missing file a KeyError, an unknown way of packing a RuntimeError."""
 _CHUNK_BYTES: Final = 1 << 20
 _XML_SUFFIXES: Final = (".xml", ".rels", ".opf")
 

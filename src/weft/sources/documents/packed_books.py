@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from weft.errors import SourceError
-from weft.sources.documents.archives import MAX_XML_BYTES, check_archive
+from weft.sources.documents.archives import ARCHIVE_ERRORS, MAX_XML_BYTES, check_archive
 from weft.sources.walk_files import File
 
 PACKED_SUFFIXES: Final = frozenset({".epub", ".docx", ".odt"})
@@ -31,7 +31,7 @@ def read_packed(file: File) -> str:
             read = {".docx": _word_paragraphs, ".odt": _office_paragraphs}
             parts = read.get(PurePosixPath(file.name).suffix.lower(), _epub_pages)(archive)
             return "\n\n".join(part for part in parts if part) + "\n"
-    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, UnicodeDecodeError, RuntimeError) as error:
+    except (*ARCHIVE_ERRORS, ElementTree.ParseError) as error:
         raise SourceError(
             f"{file.name} is damaged or protected ({error}). Open it in its own program and save it again."
         ) from error

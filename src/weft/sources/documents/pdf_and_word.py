@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weft.errors import MissingExtra, SourceError
 from weft.ports import Problem
 from weft.sources.documents import DocumentFiles, ParsedDocument, title_from_name
-from weft.sources.documents.archives import check_archive
+from weft.sources.documents.archives import ARCHIVE_ERRORS, check_archive
 from weft.sources.documents.sections import Document, Heading
 from weft.sources.files import clean
 
@@ -137,7 +137,7 @@ class Docx(DocumentFiles):
             return _word_document(package.iter_inner_content(), package.core_properties.title, name), ()
         except SourceError as error:
             return None, (Problem(name, str(error)),)
-        except (PackageNotFoundError, zipfile.BadZipFile, KeyError, ValueError, SyntaxError) as error:
+        except (*ARCHIVE_ERRORS, PackageNotFoundError, SyntaxError) as error:
             why = " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
             return None, (Problem(name, f"The Word document is broken ({why}). Save it anew."),)
 
