@@ -52,7 +52,8 @@ _HASH: Final = re.compile(r"(?<![\w./-])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9
 _QUOTED: Final = re.compile(
     "[\"\u201c]([^\"\u201d\n]{12,400})[\"\u201d]|(?<!\\w)['\u2018]([^'\u2019\n]{12,400})['\u2019](?!\\w)"
 )
-_PLAIN_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_PLAIN_WORD: Final = re.compile(r"(?<![\w.`])[A-Za-z][A-Za-z0-9]*(?![\w`(]|\.\w)")
+"""A word of prose: those inside of a name that is written out, such as `test_client`, make no other name."""
 _BACKQUOTED: Final = re.compile(r"`([A-Za-z_][\w.]{1,100})(?:\(\))?`")
 _IDENTIFIER: Final = re.compile(r"(?<![\w./@-])([A-Za-z_]\w{0,100}(?:(?:\.|::|->)[A-Za-z_]\w{0,100}){0,5})(\(\))?")
 _ASKED_TYPE: Final = re.compile(
