@@ -181,7 +181,8 @@ def read_shapes(question: str) -> Shapes:
     chapters = _read_chapters(prose) if "hapter" in prose else ()
     about = _ASKED_TYPE.fullmatch(prose) if not names and len(prose) < _MAX_TYPE_QUESTION_CHARS else None
     type, speaker = about[1] if about else "", _read_speaker(prose)
-    spelled = () if frames else tuple(spell_names(prose))
+    # Who names a file asks about what it holds, and not about what else its words may be the name of.
+    spelled = () if frames or files else tuple(spell_names(prose))
     return Shapes(
         frozenset(asked), names, type, files, frames, places, hashes, quotations, chapters, speaker, spelled
     )
