@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from math import inf
 from typing import Final
 
 from weft.model import Node
@@ -19,6 +21,12 @@ _MEMBER_TOKENS: Final = 22
 _OUTLINE_SHARE: Final = 0.25
 """The share of a page that an outline may take: with the text above it, it stays within two fifths."""
 _MIN_MEMBERS: Final = 6
+_MIN_TOKENS: Final = 120
+"""Tokens of an outline on the smallest page: a few members, whatever else is on it."""
+_NUMBER_TOKENS: Final = 8
+"""The tokens of the mark and the number before a member."""
+_CHARS_PER_TOKEN: Final = 3
+"""Characters of a token in signatures, which have more signs than prose."""
 _MAX_MEMBERS: Final = 40
 _MAX_DOCUMENTED_LINES: Final = 12
 """A longer documentation inside of a function is left to the words of the question, and the code shown first."""
@@ -63,11 +71,21 @@ def choose_members(members: Sequence[Node], budget: int | None, measure: Relevan
     limit = min(max(room, _MIN_MEMBERS), _MAX_MEMBERS)
     # Overloads are told by the first of them.
     members = list({node.title: node for node in reversed(members)}.values())[::-1]
-    if len(members) <= limit:
+    # Long signatures make an outline that no small page takes: the class would be left out with it.
+    most = max(_OUTLINE_SHARE * budget, _MIN_TOKENS) if budget is not None else inf
+    if len(members) <= limit and sum(map(_line_tokens, members)) <= most:
         return tuple(members)
     relevance: Mapping[int, float] = measure([node.id for node in members])
     best = sorted(members, key=lambda node: (_is_private(node), -relevance.get(node.id, 0.0), node.key))[:limit]
-    return tuple(sorted(best, key=lambda node: (node.origin.first_line or 0, node.key)))
+    spent = accumulate(map(_line_tokens, best))
+    chosen = [node for node, tokens in zip(best, spent, strict=True) if tokens <= most]
+    return tuple(sorted(chosen, key=lambda node: (node.origin.first_line or 0, node.key)))
+
+
+def _line_tokens(node: Node) -> int:
+    """Return about how many tokens a member's line of an outline costs."""
+    signature = node.fields.get("signature")
+    return _NUMBER_TOKENS + len(signature if isinstance(signature, str) else node.title) // _CHARS_PER_TOKEN
 
 
 def _is_private(node: Node) -> bool:

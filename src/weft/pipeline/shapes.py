@@ -52,7 +52,8 @@ _HASH: Final = re.compile(r"(?<![\w./-])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9
 _QUOTED: Final = re.compile(
     "[\"\u201c]([^\"\u201d\n]{12,400})[\"\u201d]|(?<!\\w)['\u2018]([^'\u2019\n]{12,400})['\u2019](?!\\w)"
 )
-_PLAIN_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_PLAIN_WORD: Final = re.compile(r"(?<![\w.`])[A-Za-z][A-Za-z0-9]*(?![\w`(]|\.\w)")
+"""A word of prose: those inside of a name that is written out, such as `test_client`, make no other name."""
 _BACKQUOTED: Final = re.compile(r"`([A-Za-z_][\w.]{1,100})(?:\(\))?`")
 _IDENTIFIER: Final = re.compile(r"(?<![\w./@-])([A-Za-z_]\w{0,100}(?:(?:\.|::|->)[A-Za-z_]\w{0,100}){0,5})(\(\))?")
 _ASKED_TYPE: Final = re.compile(
@@ -180,7 +181,8 @@ def read_shapes(question: str) -> Shapes:
     chapters = _read_chapters(prose) if "hapter" in prose else ()
     about = _ASKED_TYPE.fullmatch(prose) if not names and len(prose) < _MAX_TYPE_QUESTION_CHARS else None
     type, speaker = about[1] if about else "", _read_speaker(prose)
-    spelled = () if frames else tuple(spell_names(prose))
+    # Who names a file asks about what it holds, and not about what else its words may be the name of.
+    spelled = () if frames or files else tuple(spell_names(prose))
     return Shapes(
         frozenset(asked), names, type, files, frames, places, hashes, quotations, chapters, speaker, spelled
     )

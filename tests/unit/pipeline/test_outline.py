@@ -133,3 +133,17 @@ def test_overloads_are_one_item_with_their_signatures(tmp_path: Path) -> None:
     assert "# The mainsail goes up before the jib" in context.text
     reasons = [entry.reason for entry in context.ledger if entry.title == "hoist"]
     assert reasons.count("an overload of what is shown under the same name") == 2
+
+
+def test_a_class_with_long_signatures_comes_with_as_many_members_as_a_small_page_takes(tmp_path: Path) -> None:
+    words = ("captain", "rope", "load", "bank")
+    given = ", ".join(f"the_{word}_of_the_ferry: str | None = None" for word in words)
+    method = "    def cross_{}(self, " + given + ") -> int:\n        return {}\n\n"
+    methods = "".join(method.format(number, number) for number in range(6))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "ferry.py").write_text(f'class FerryBoat:\n    """Carries parcels."""\n\n{methods}')
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(tmp_path / "work")
+        page = weft.context("where is FerryBoat defined?", max_tokens=300)
+    assert page.text.startswith("# Context: where is FerryBoat defined?\n\n### FerryBoat\n")
+    assert 0 < page.text.count("def cross_") < 6

@@ -324,6 +324,7 @@ def test_neighbouring_words_make_names_and_fillers_part_them() -> None:
     names = spell_names("how do cleanup contexts of the application run")
     assert {"cleanupcontext", "cleanup_context", "cleanupcontexts", "applicationrun"} <= names.keys()
     assert not any("ofthe" in name or "contextsof" in name for name in names)
+    assert not spell_names("who calls test_cli_runner and app.json.dumps()?").keys() & {"test_cli", "cli_runner"}
 
 
 def test_an_ordinary_question_has_no_shape() -> None:
