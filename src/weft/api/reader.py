@@ -159,7 +159,7 @@ class Reader:
             with self._store_as_of(view) as (store, index, seen), store.snapshot(seen) as snapshot:
                 embedder, notes = self._usable_embedder(snapshot)
                 marked, notes = mark_snapshot(snapshot, fresh.marks), (*notes, *fresh.notes)
-                yield Reading(marked, index, embedder, notes, self.upkeep.list_commits)
+                yield Reading(marked, index, embedder, notes, self.upkeep)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             # Values that make no sense may come from a damaged file, which then says so when it is asked.
             # Our own errors say what is wrong, and looking through the file costs seconds.

@@ -7,7 +7,7 @@ the next indexing run completes it, as it completes a run that was interrupted.
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final, cast
@@ -153,9 +153,8 @@ class Upkeep:
 
     def list_commits(self, node: Node) -> Sequence[str]:
         """Return the commits that changed the lines of a node, or its file, newest first, if git has them here."""
-        origin = node.origin
-        root = self.roots([node.tenant]).get((node.tenant, origin.source))
-        if root is None or origin.file is None or not (root / ".git").exists():
+        origin, root = node.origin, self._repository(node)
+        if root is None or origin.file is None:
             return ()
         from weft.sources.git.log import list_commits_of
 
@@ -164,6 +163,25 @@ class Upkeep:
         # Without git, the links that were drawn when the history was read tell the same less exactly.
         except SourceError:
             return ()
+
+    def name_releases(self, commits: Sequence[Node]) -> Mapping[int, str]:
+        """Return the first tag that contains each commit, by the commit's id, if git has them here."""
+        roots = {node.id: self._repository(node) for node in commits}
+        from weft.sources.git.log import name_releases
+
+        named: dict[int, str] = {}
+        for root in dict.fromkeys(filter(None, roots.values())):
+            hashes = {node.origin.commit: node.id for node in commits if roots[node.id] == root}
+            with suppress(SourceError):
+                named |= {
+                    hashes[hash]: tag for hash, tag in name_releases(root, list(filter(None, hashes))).items()
+                }
+        return named
+
+    def _repository(self, node: Node) -> Path | None:
+        """Return the top of the working tree that a node was read from, if git keeps it."""
+        root = self.roots([node.tenant]).get((node.tenant, node.origin.source))
+        return root if root is not None and (root / ".git").exists() else None
 
     def _refresh(self, record: TreeRecord, found: TreeChanges, root: Path, head: Head, now: int) -> TreeChanges:
         """Read changed files again as long as the budget lasts, and return what is left."""
@@ -251,7 +269,12 @@ def _name_files(names: Sequence[str]) -> str:
 def _describe_head(record: TreeRecord, head: Head) -> Iterator[str]:
     if head.commit == record.head.commit or not record.head.commit:
         return
-    if head.branch != record.head.branch:
+    if not head.commit:
+        yield (
+            f"The git repository of {record.source!r} cannot be found: its history is shown as it was read at "
+            f"{record.head.commit[:10]}."
+        )
+    elif head.branch != record.head.branch:
         yield (
             f"The history of {record.source!r} was read on {record.head.name}; {head.name} is checked out now. "
             "Its files are compared one by one, its commits are read by `weft index`."

@@ -52,7 +52,6 @@ from weft.pipeline.score import add_file_parts
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
 from weft.pipeline.shapes import (
-    DEFINITION_KINDS,
     MARK,
     Shapes,
     Wanted,
@@ -62,7 +61,8 @@ from weft.pipeline.shapes import (
     keep_list_order,
     kinds_to_leave_out,
     lists_all,
-    read_shapes,
+    name_foreign_frames,
+    shapes_of,
     weigh_by_shape,
 )
 from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name, section_slot
@@ -198,11 +198,10 @@ def _finish_stage(stage: str, observe: StageCallback) -> None:
 def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     """Find the candidates of one topic: query, retrieve, walk, bridge."""
     request, snapshot, fusion = plan.request, reading.snapshot, plan.profile.fusion
-
     starts, missing = find_starts(request.start, snapshot, plan.profile.probes[0].name)
     # A caller who brings candidates has asked already.
     has_shapes = plan.weighs("shape") and request.candidates is None
-    shapes = _read_shapes(request.question, starts) if has_shapes else Shapes()
+    shapes = shapes_of(request.question, starts) if has_shapes else Shapes()
     # A start without a question is asked about by its title.
     question = request.question or " ".join(start.node.title for start in starts)
     if not shapes.asked.isdisjoint(OF_CONVERSATIONS):
@@ -239,6 +238,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     notes = [
         *(f"No node is named {name!r}." for name in missing),
         *(note for result in found for note in result.notes),
+        *name_foreign_frames(shapes, wanted),
         # Only who names a node asks for its neighbours; after a question nobody can do anything with these.
         *(note for walk in walks for note in walk.notes if request.start),
     ]
@@ -293,13 +293,6 @@ def _find_topic(question: str, snapshot: Snapshot) -> str:
     from weft.pipeline.by_conversation import holds_turns, read_topic
 
     return read_topic(question) or question if holds_turns(snapshot) else question
-
-
-def _read_shapes(question: str, starts: Sequence[Candidate]) -> Shapes:
-    """Return the shapes of a question; definitions that are named without one are asked for as such."""
-    if question or not starts or any(start.node.kind not in DEFINITION_KINDS for start in starts):
-        return read_shapes(question)
-    return Shapes(frozenset({Shape.DEFINITION}), tuple(dict.fromkeys(start.node.title for start in starts)))
 
 
 def _find_wanted(

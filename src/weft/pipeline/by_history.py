@@ -1,13 +1,13 @@
 """Find the commits that a question asks for: by their words, by their hashes, or by what they changed last."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from msgspec.structs import replace
 
-from weft.model import Filter, Node
+from weft.model import Candidate, Filter, Node
 from weft.pipeline.by_symbol import find_definitions
 from weft.pipeline.outline import OUTLINED_KINDS, describe_change, find_members
 from weft.pipeline.plan import Plan
@@ -17,6 +17,8 @@ from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.shapes import COMMIT, DEFINITION_KINDS, Shapes, Span, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
+from weft.scoring.bm25 import term_hashes
+from weft.text import analyze
 
 _MAX_COMMITS: Final = 6
 _MAX_COMMIT_CHARS: Final = 500
@@ -29,6 +31,8 @@ _MAX_SCANNED_COMMITS: Final = 50_000
 _SCAN_BATCH: Final = 2_000
 _KEY_DIGITS: Final = 12
 """Digits of a hash that the key of a commit holds."""
+_SUBJECT: Final = 0.4
+"""What the subject of a commit adds that has all words of the question."""
 _HISTORY_WORDS: Final = re.compile(
     r"(?i)\b(?:which|what|who|when|why|commits?|pull requests?|prs?|introduced?|releases?|versions?|first|since"
     r"|was|did)\b"
@@ -37,8 +41,11 @@ _TRAILERS: Final = re.compile(r"(?:\s*\n(?:[A-Z][\w-]+-[Bb]y: .*|\(cherry picked
 """Lines at the end of a message that name people and other commits, and say nothing about the change."""
 
 
-def find_history(plan: Plan, query: Query, reading: Reading) -> Iterator[Wanted]:
-    """Yield the commits that match the words of the question, newest first where they match alike."""
+def find_history(plan: Plan, query: Query, reading: Reading, *, releases: bool) -> Iterator[Wanted]:
+    """Yield the commits that match the words of the question, newest first where they match alike.
+
+    With `releases`, each is marked with the first release that has it.
+    """
     if COMMIT not in reading.snapshot.kinds():
         return
     # "Which commit introduced" is in many messages, and says nothing about what was introduced.
@@ -47,13 +54,30 @@ def find_history(plan: Plan, query: Query, reading: Reading) -> Iterator[Wanted]
     filter = replace(plan.request.filter, kinds=(COMMIT,))
     probe = Probe("history", limit=4 * _MAX_COMMITS)
     found = search(query, probe, filter, plan.profile.fusion, reading.snapshot, reading.index)
+    rarities = query.rarities()
+    worth = {one.node.id: _worth(one, rarities) for one in found.candidates}
     ranked = sorted(
-        found.candidates, key=lambda one: (-round(one.parts["relevance"], 2), -_time(one.node), one.node.key)
+        found.candidates, key=lambda one: (-round(worth[one.node.id], 2), -_time(one.node), one.node.key)
     )
     stored = reading.snapshot.nodes([one.node.id for one in ranked[:_MAX_COMMITS]])
+    tags = _name_releases([row.node for row in stored.values()], reading) if releases else {}
     for rank, (one, row) in enumerate(zip(ranked, stored.values(), strict=False)):
-        value = 0.9 * one.parts["relevance"] - 0.001 * rank
-        yield Wanted(row, Shape.HISTORY, max(value, 0.0), _message_part(row.node))
+        value = 0.9 * min(worth[one.node.id], 1.0) - 0.001 * rank
+        mark = f"first released in {tags[row.node.id]}" if row.node.id in tags else ""
+        yield Wanted(row, Shape.HISTORY, max(value, 0.0), _message_part(row.node), mark=mark)
+
+
+def _name_releases(commits: Sequence[Node], reading: Reading) -> Mapping[int, str]:
+    return reading.repositories.name_releases(commits) if reading.repositories else {}
+
+
+def _worth(commit: Candidate, rarities: Mapping[int, float]) -> float:
+    """Return how well a commit matches, with what its subject says for it.
+
+    A message that lists all that was done on the way matches worse than a short one, whatever its subject says.
+    """
+    named = sum(rarities.get(term, 0.0) for term in set(term_hashes(analyze(commit.node.title))))
+    return commit.parts["relevance"] + _SUBJECT * named / max(sum(rarities.values()), 1e-9)
 
 
 def find_recent(shapes: Shapes, reading: Reading) -> Iterator[Wanted]:
@@ -92,7 +116,7 @@ def commits_of(nodes: Sequence[Node], reading: Reading) -> list[tuple[NodeRow, l
 
 def _ask_git(node: Node, members: Sequence[Node], by_edges: Sequence[NodeRow], reading: Reading) -> list[NodeRow]:
     """Return the commits of a file or definition as git lists them, and older ones of a file that was renamed."""
-    hashes = reading.list_commits(_whole_span(node, members)) if reading.list_commits is not None else ()
+    hashes = reading.repositories.list_commits(_whole_span(node, members)) if reading.repositories else ()
     keys = [f"commit/{hash[:_KEY_DIGITS]}" for hash in hashes]
     found = reading.snapshot.find(keys) if keys else {}
     rows = reading.snapshot.nodes([number for key in keys for number in found.get(key, ())])
@@ -122,13 +146,17 @@ def _time(node: Node) -> float:
 
 
 def _message_part(node: Node) -> Span | None:
-    """Return the beginning of a commit's message, to the end of a line and without its trailers."""
+    """Return the beginning of a commit's message below its subject, to the end of a line and without trailers."""
     trailers = _TRAILERS.search(node.text)
     end = trailers.start() if trailers else len(node.text)
     if end > _MAX_COMMIT_CHARS:
         cut = node.text.rfind("\n", 0, _MAX_COMMIT_CHARS)
         end = cut if cut > 0 else _MAX_COMMIT_CHARS
-    return (0, end) if 0 < end < len(node.text) else None
+    if not 0 < end < len(node.text):
+        return None
+    # The subject stands above the item as its title; where there is nothing else, it tells the printer so.
+    start = len(node.title) if node.text.startswith(node.title) else 0
+    return (start if node.text[start:end].strip() else 0), end
 
 
 def find_commits(hashes: Sequence[str], reading: Reading) -> list[NodeRow]:

@@ -52,6 +52,8 @@ _MAX_SHOWN_CALLS: Final = 12
 _MAX_TESTS: Final = 12
 _SPELLED_VALUE: Final = 0.35
 """How much a definition is wanted whose name is made by words of the question that may only stand together."""
+_SPELLED_TYPE_VALUE: Final = 0.5
+"""The same for a class, which is shown with its members."""
 _MAX_SPELLED: Final = 4
 _TURN_VALUES: Final = {Shape.ORDER: 0.45, Shape.COUNT: 0.45, Shape.SUMMARY: 0.3}
 """How much every turn is wanted where the course of conversations is asked for; the topic orders them. Where all
@@ -106,7 +108,8 @@ def _find_history(subject: Subject) -> Iterator[Wanted]:
     """Yield the commits that match the words of the question, unless those of what is named are wanted."""
     # The newest commits of what is named are the answer, and not those whose messages share words with it.
     if not any(_find_recent(subject)):
-        yield from find_history(subject.plan, subject.query, subject.reading)
+        releases = Shape.RELEASES in subject.shapes.asked
+        yield from find_history(subject.plan, subject.query, subject.reading, releases=releases)
 
 
 def _find_recent(subject: Subject) -> Iterator[Wanted]:
@@ -170,7 +173,9 @@ def _find_spelled(subject: Subject) -> Iterator[Wanted]:
     stored = snapshot.nodes(list(dict.fromkeys(number for numbers in found.values() for number in numbers)))
     named = [row for row in stored.values() if row.node.kind in DEFINITION_KINDS and not is_sample(row.node)]
     for row in named[:_MAX_SPELLED]:
-        yield Wanted(row, Shape.DEFINITION, _SPELLED_VALUE, alone=False)
+        is_type = row.node.kind in OUTLINED_KINDS
+        value = _SPELLED_TYPE_VALUE if is_type else _SPELLED_VALUE
+        yield Wanted(row, Shape.DEFINITION, value, alone=False, members=_choose_members(row.node, subject))
 
 
 def _choose_members(node: Node, subject: Subject) -> tuple[Node, ...]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from weft.errors import EmbedderError
 from weft.model import Filter, Node
-from weft.ports import Embedder, Index, LayeredEmbedder, PassageRow, Snapshot, TermStatistics
+from weft.ports import Embedder, Index, LayeredEmbedder, PassageRow, Repositories, Snapshot, TermStatistics
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import (
     TermColumns,
@@ -73,14 +73,14 @@ class Reading(Struct, frozen=True):
     """One consistent reading of the store: a snapshot, the index over it, and an embedder if there is one.
 
     `notes` name what is missing from the reading; the caller that returns the answer adds them to it.
-    `list_commits` asks the repository for the commits that changed the lines of a node, or its file, newest first.
+    `repositories` are asked for what only git can tell, where they are on this machine.
     """
 
     snapshot: Snapshot
     index: Index
     embedder: Embedder | None
     notes: tuple[str, ...] = ()
-    list_commits: Callable[[Node], Sequence[str]] | None = None
+    repositories: Repositories | None = None
 
 
 class Phrase(Struct, frozen=True):
@@ -223,14 +223,16 @@ def understand(question: str, snapshot: Snapshot, embedder: Embedder | None, his
     for words, (_, weight) in zip(words_by_turn[1:], turns[1:], strict=True):
         # A term repeated from turn to turn counts once, with its highest weight.
         terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
-    spellings = [(term_hashes(part), term_hash(other)) for part, other in spell_otherwise(text)]
-    statistics = snapshot.statistics((*terms, *(other for _, other in spellings if other not in terms)))
-    for part, other in spellings:
+    spellings = [(part, other, term_hash(other)) for part, other in spell_otherwise(text)]
+    statistics = snapshot.statistics((*terms, *(hash for *_, hash in spellings if hash not in terms)))
+    for part, other, hash in spellings:
         # A spelling that the store does not use says nothing, and must not count as a word that is missing.
-        if other not in terms and statistics.frequency.get(other):
-            missing = [term for term in part if not statistics.frequency.get(term)]
+        if hash not in terms and statistics.frequency.get(hash):
+            # The number of a name, as in HTTP/3 for http3, says nothing alone.
+            replaced = term_hashes([term for term in part if term.isdecimal() and other.endswith(term)])
+            missing = {term for term in term_hashes(part) if not statistics.frequency.get(term)}.union(replaced)
             terms = {term: weight for term, weight in terms.items() if term not in missing}
-            terms[other] = 1.0 if missing else _OTHER_SPELLING_WEIGHT
+            terms[hash] = 1.0 if missing else _OTHER_SPELLING_WEIGHT
     turns[0] = (_without_common_languages(text, statistics), 1.0)
     # Embedded apart and then averaged: turns joined into one text would drown the question.
     vector, notes = _embed_turns(turns, embedder)

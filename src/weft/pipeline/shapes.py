@@ -100,6 +100,9 @@ _BESIDE_LISTS: Final = frozenset({Shape.HISTORY, Shape.RELEASES, Shape.DEFINITIO
 """Shapes that come along with those: what changed is about history, and `Shelf.fetch` is spelt as a file."""
 _MAX_LIST_WORDS: Final = 14
 """A longer question asks for more than a list: why, how, or what to do about it."""
+_PACKAGES: Final = re.compile(r".*[/\\](?:site-packages|node_modules)[/\\]")
+_MAX_FOREIGN: Final = 3
+"""Files of other projects that are named of a traceback; of some frameworks it has dozens."""
 _REQUEST: Final = re.compile(
     r"(?i)(?<=[.?!])\s+(?:please\s+)?(?:list|name|give|show|tell|print|include|say)\b[^.?!]*"
 )
@@ -198,6 +201,13 @@ def spell_names(question: str) -> dict[str, None]:
         for ending in dict.fromkeys((singular, last)):
             spelled |= dict.fromkeys(("".join([*first, ending]), "_".join([*first, ending])))
     return spelled
+
+
+def shapes_of(question: str, starts: Sequence[Candidate]) -> Shapes:
+    """Return the shapes of a question; definitions that are named without one are asked for as such."""
+    if question or not starts or any(start.node.kind not in DEFINITION_KINDS for start in starts):
+        return read_shapes(question)
+    return Shapes(frozenset({Shape.DEFINITION}), tuple(dict.fromkeys(start.node.title for start in starts)))
 
 
 def is_shaped(shapes: Shapes, searched: Sequence[Candidate], snapshot: Snapshot) -> bool:
@@ -364,6 +374,18 @@ def keep_list_order(candidate: Candidate) -> Candidate:
     shaped = {name: value for name, value in candidate.parts.items() if name.startswith("shape")}
     # Callers all hold the name that is asked about: that they repeat each other is no fault of theirs.
     return replace(candidate, parts=shaped, covers={})
+
+
+def name_foreign_frames(shapes: Shapes, wanted: Mapping[int, Sequence[Wanted]]) -> tuple[str, ...]:
+    """Return the note that names the files of a traceback that the store does not hold, the innermost first."""
+    if not shapes.frames:
+        return ()
+    held = [each.row.node.origin.file or "" for every in wanted.values() for each in every]
+    own = {file.rpartition("/")[2] for file in held}
+    files = dict.fromkeys(_PACKAGES.sub("", frame.file) for frame in shapes.frames)
+    foreign = [file for file in reversed(files) if file and file.rpartition("/")[2] not in own]
+    more = f" and {len(foreign) - _MAX_FOREIGN} more" if len(foreign) > _MAX_FOREIGN else ""
+    return (f"Frames outside of this store: {', '.join(foreign[:_MAX_FOREIGN])}{more}.",) if foreign else ()
 
 
 def weigh_by_shape(

@@ -75,6 +75,7 @@ __all__ = [
     "RecentChanges",
     "ReportProgress",
     "ReportsProgress",
+    "Repositories",
     "Resumable",
     "Snapshot",
     "Source",
@@ -295,6 +296,18 @@ class LayeredEmbedder(Embedder, Protocol):
     quality: Embedder
     is_complete: bool
     """Whether all passages had a vector of the better one when it was last run."""
+
+
+class Repositories(Protocol):
+    """The git repositories of the sources, as far as they are on this machine."""
+
+    def list_commits(self, node: Node) -> Sequence[str]:
+        """Return the commits that changed the lines of a node, or its file, newest first."""
+        ...
+
+    def name_releases(self, commits: Sequence[Node]) -> Mapping[int, str]:
+        """Return the first tag that contains each commit, by the commit's id."""
+        ...
 
 
 class TokenCounter(Protocol):

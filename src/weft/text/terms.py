@@ -324,14 +324,14 @@ _DATE: Final = (
 def spell_otherwise(question: str) -> list[tuple[tuple[str, ...], str]]:
     """Return parts of a question, by their terms, each with a term for it as other people write it.
 
-    "Back up" is also backup, ninety 90, v2.0 is 2.0, and March 5, 2024 is 2024-03-05; each the other way round too
-    but for joined words, whose parts no dictionary tells here.
+    "Back up" is also backup, HTTP/3 http3, ninety 90, v2.0 is 2.0, and March 5, 2024 is 2024-03-05; each the other
+    way round too but for joined words, whose parts no dictionary tells here.
     """
     words = [word.lower() for word in _SIMPLE_WORD.findall(question)]
     joined = [
         (f"{first} {second}", first + second)
         for first, second in pairwise(words)
-        if first not in STOP_WORDS and len(first + second) >= _MIN_JOINED_CHARACTERS and (first + second).isalpha()
+        if first not in STOP_WORDS and len(first + second) >= _MIN_JOINED_CHARACTERS and first.isalpha()
     ]
     numbers = [(word, _WORDS_BY_NUMBER.get(word) or _NUMBERS_BY_WORD.get(word)) for word in words]
     versions = [

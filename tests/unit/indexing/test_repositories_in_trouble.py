@@ -91,12 +91,30 @@ def test_a_worktree_whose_repository_is_gone_is_still_read(repository: Path, tmp
     git(repository, "worktree", "add", str(beside), "-b", "feature")
     index(tmp_path / "store", beside)
     shutil.rmtree(repository)
-    assert "parcel.grams" in ask(tmp_path / "store").text
+    page = ask(tmp_path / "store")
+    assert "parcel.grams" in page.text
+    assert any("cannot be found: its history is shown as it was read" in note for note in page.notes)
     (beside / "scales.py").write_text("def weigh_parcel(parcel):\n    return parcel.stones\n")
     assert "parcel.stones" in ask(tmp_path / "store").text
     passed_over = index(tmp_path / "store", beside)
     assert any(reason.startswith("history") for reason in passed_over)
     assert "parcel.stones" in ask(tmp_path / "store").text
+
+
+def test_a_history_that_cannot_be_read_is_kept_as_it_was(repository: Path, tmp_path: Path) -> None:
+    beside = tmp_path / "beside"
+    git(repository, "worktree", "add", str(beside), "-b", "feature")
+    index(tmp_path / "store", beside)
+    repository.rename(tmp_path / "unplugged")
+    index(tmp_path / "store", beside)
+    asked = "which commit put the scales at the door?"
+    assert "Weigh parcels on the scales" in ask(tmp_path / "store", asked).text
+    (tmp_path / "unplugged").rename(repository)
+    git(beside, "commit", "--allow-empty", "-m", "Oil the scales at the door")
+    index(tmp_path / "store", beside)
+    page = ask(tmp_path / "store", asked).text
+    assert "Weigh parcels on the scales" in page
+    assert "Oil the scales" in page
 
 
 def test_a_pointer_of_lfs_is_named_and_not_read(repository: Path, tmp_path: Path) -> None:

@@ -97,3 +97,30 @@ def test_a_page_lists_the_same_commits_without_the_trailers_of_their_messages(we
 def test_without_the_repository_the_links_tell(weft: Weft, repository: Path) -> None:
     (repository / ".git").rename(repository / "git-is-elsewhere")
     assert subjects(weft, "scales.py")[0] == "[stable] Take off the tare of the beam"
+
+
+def test_a_commit_is_printed_with_the_first_release_that_has_it_where_releases_are_asked_for(
+    weft: Weft, repository: Path
+) -> None:
+    git(repository, "tag", "v1.0", "HEAD~1")
+    git(repository, "tag", "v1.1")
+    asked = "which commit took off the tare of the beam, and which release was the first to contain it?"
+    assert "*first released in v1.0*" in weft.context(asked, max_tokens=500).text
+    assert "released" not in weft.context("which commit took off the tare of the beam?", max_tokens=500).text
+
+
+def test_the_subject_of_a_commit_counts_more_than_a_long_list_of_what_was_done_on_the_way(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    git(folder, "init", "-b", "main")
+    steps = "".join(f"\n* repair the workflow that builds image {number} for the pipeline" for number in range(6))
+    others = ["Tidy up\n\nThe support for http3 is near.", *(f"Serve customer {number}" for number in range(10))]
+    for day, message in enumerate([f"Support http3\n{steps}", *others], 1):
+        (folder / "server.py").write_text(f"def serve():\n    return {day}\n")
+        git(folder, "add", ".")
+        git(folder, "commit", "-m", message, day=day)
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(folder)
+        page = weft.context("which commit brought support for HTTP/3?", max_tokens=600)
+    assert page.text.index("Support http3") < page.text.index("Tidy up")
+    assert page.text.count("Support http3") == 1

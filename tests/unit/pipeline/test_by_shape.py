@@ -245,13 +245,14 @@ def test_a_commit_is_found_by_the_beginning_of_its_hash(ferry: Weft, hash: str) 
     assert printed(ferry.context(f"what did {hash} do?"))[0] == "ferry:commit/5e4d3c2b1a0f"
 
 
-def test_a_traceback_brings_its_own_frames_and_leaves_out_those_of_other_projects(ferry: Weft) -> None:
+def test_a_traceback_brings_its_own_frames_and_names_those_of_other_projects(ferry: Weft) -> None:
     context = ferry.context(f"Why?\n{TRACEBACK}")
     assert shaped(context, "traceback") == [
         "ferry:ferry/crossing.py#check_rope",
         "ferry:ferry/crossing.py#cross_river",
     ]
     assert "the rope does not hold" in context.text
+    assert context.notes[0] == "Frames outside of this store: /home/ada/app/main.py."
 
 
 def test_the_place_where_a_message_is_raised_is_found_without_a_frame(ferry: Weft) -> None:

@@ -21,6 +21,8 @@ from weft.text.terms import spell_otherwise
         ("What was decided on March 5th, 2024?", "2024-03-05"),
         ("notes of 5 Mar. 2024", "2024-03-05"),
         ("notes of 2024-03-05", "march"),
+        ("When did HTTP/3 arrive?", "http3"),
+        ("Is Python 3 needed?", "python3"),
     ],
 )
 def test_parts_of_a_question_are_spelled_as_others_write_them(question: str, spelled: str) -> None:
@@ -39,6 +41,7 @@ def test_what_has_no_other_spelling_gets_none(question: str) -> None:
         ("a limit of ninety", "Sessions end after 90 minutes without a request."),
         ("decisions of March 5, 2024", "2024-03-05: the queue moves to its own machine."),
         ("changes of v2.0.1", "Release 2.0.1 mends the parser."),
+        ("support for HTTP/3", "The server speaks http3 by default."),
     ],
 )
 def test_a_text_in_another_spelling_is_found_by_its_words_alone(question: str, text: str, tmp_path: Path) -> None:

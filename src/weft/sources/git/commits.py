@@ -96,6 +96,7 @@ class History:
             self._hashes = list_commits(self._root, _MAX_COMMITS)
         except SourceError as error:
             self._remarks = {f"history ({error})": 1}
+            yield from self._known_units()
             return
         if len(self._hashes) == _MAX_COMMITS:
             self._remarks = {f"history before the newest {_MAX_COMMITS:,} commits": 1}
@@ -111,6 +112,17 @@ class History:
         for hash in self._hashes:
             if states.get(hash):
                 yield _unit_name(hash), f"{_PARSER_VERSION}-{states[hash]}"
+
+    def _known_units(self) -> Iterator[tuple[str, str]]:
+        """List the commits as they were read last: the disk with the repository may be back tomorrow."""
+        try:
+            before, states = self._cache.entry(_STATE_ENTRY), self._cache.links_states()
+        finally:
+            self._cache.close()
+        if before is not None and before[0].startswith(f"{_PARSER_VERSION}-"):
+            yield from (
+                (_unit_name(hash), f"{_PARSER_VERSION}-{state}") for hash, state in states.items() if state
+            )
 
     def read(self, unit: str) -> Unit:
         """Read one commit, with edges to the files and definitions that it touched, by their present names."""

@@ -32,6 +32,8 @@ _PLAIN_OUTPUT: Final = (
 
 _NO_SUCH_NAME: Final = 1
 """The exit status of `git rev-parse` for a name that stands for nothing; other trouble has other numbers."""
+_NO_TAG: Final = "undefined"
+"""What git prints for a commit that no tag contains."""
 _MAX_ERROR_CHARACTERS: Final = 200
 """How much of git's complaint an error quotes."""
 _MAX_NAMES_PER_FILE: Final = 400
@@ -168,6 +170,15 @@ def list_commits_of(root: Path, file: str, first: int | None = None, last: int |
         first, last = _committed_lines(root, file, first, last)
         found = run_git(root, "log", "--format=%H", "--no-patch", f"-L{first},{last}:{file}")
     return found.stdout.decode("ascii", "replace").split() if found.returncode == 0 else []
+
+
+def name_releases(root: Path, hashes: Sequence[str]) -> dict[str, str]:
+    """Return the first tag that contains each commit, by its hash; commits that no tag contains are left out."""
+    found = run_git(root, "name-rev", "--tags", "--name-only", *hashes) if hashes else None
+    if found is None or found.returncode:
+        return {}
+    tags = [re.split(r"[~^]", line)[0] for line in found.stdout.decode("utf-8", "replace").splitlines()]
+    return {hash: tag for hash, tag in zip(hashes, tags, strict=True) if tag != _NO_TAG}
 
 
 def _committed_lines(root: Path, file: str, first: int, last: int) -> tuple[int, int]:
