@@ -10,9 +10,13 @@ from typing import Any
 
 from weft.ports import Index, Store
 
-STORES = ("sqlite", "postgres")
-PAIRS = ("sqlite", "postgres", "postgres-engines", "postgres-tsvector", "postgres-files", "postgres-milvus")
-"""Stores with their indexes: in the server exactly, by its engines, by tsvector, in files, in Milvus."""
+STORES = ("sqlite", "postgres", "postgres-cluster")
+PAIRS = (
+    *("sqlite", "postgres", "postgres-engines", "postgres-tsvector", "postgres-files", "postgres-milvus"),
+    "postgres-cluster",
+)
+"""Stores with their indexes: in the server exactly, by its engines, by tsvector, in files, in Milvus, and by two
+shards, which here are two schemas of one server."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +33,20 @@ class Backend:
             from weft.store.sqlite.store import SqliteStore
 
             return SqliteStore.open(self.folder / place / ".weft", **options)
-        from weft.store.open import read_address
+        from weft.store.open import read_address, read_addresses
         from weft.store.postgres import PostgresStore
 
+        if self.name == "postgres-cluster":
+            from weft.store.cluster import ClusterStore
+
+            return ClusterStore.open(read_addresses(self.url(place)), **options)
         return PostgresStore.open(read_address(self.url(place)), **options)
 
     def url(self, place: str = "world") -> str:
         """The address of the store at a place."""
+        if self.name == "postgres-cluster":
+            shards = ("a", "b")
+            return " ".join(f"{self.server}&schema={place.lower()}_{name}&shard={name}" for name in shards)
         words = "&words=tsvector" if self.name == "postgres-tsvector" else ""
         return f"{self.server}&schema={place.lower()}{words}"
 
@@ -49,6 +60,10 @@ class Backend:
             from weft.store.milvus import MilvusIndex
 
             return MilvusIndex(f"milvus://{self.folder / 'milvus.db'}", exact_below=0)
+        if self.name == "postgres-cluster":
+            from weft.store.cluster import ClusterIndex
+
+            return ClusterIndex(over)
         from weft.store.postgres import PostgresIndex
 
         exact = {} if self.name == "postgres" else {"exact_below": 0}

@@ -145,10 +145,11 @@ def server_folder(server: str, around: Environment) -> Path:
     """Return the folder on this machine of a store on a server; the same whatever password is used."""
     from hashlib import sha256
 
-    from weft.store.open import read_address
+    from weft.store.open import read_addresses
 
-    # The displayed address has no password, so that changing it keeps the folder with its keys.
-    name = sha256(read_address(server).display.encode()).hexdigest()[:16]
+    # The displayed address has no password, so that changing it keeps the folder with its keys. The first shard
+    # stands for a cluster, which keeps its folder when shards are added.
+    name = sha256(read_addresses(server)[0].display.encode()).hexdigest()[:16]
     return around.user_data / "servers" / name
 
 

@@ -28,6 +28,7 @@ from weft.store.sqlite.vector_change import (
 
 if TYPE_CHECKING:
     from weft.ports import PassageRow
+    from weft.store.open import AnyStore
     from weft.store.postgres import PostgresStore
 
 
@@ -86,9 +87,7 @@ def count_waiting_passages(store: Store) -> int:
     return store.read(count_waiting) if isinstance(store, SqliteStore) else 0
 
 
-def reembed_store(
-    store: "SqliteStore | PostgresStore", index: Index, embed: Embedder, progress: ReportProgress
-) -> int:
+def reembed_store(store: "AnyStore", index: Index, embed: Embedder, progress: ReportProgress) -> int:
     """Give every passage of any store a vector of this embedder; return how many passages had none of it yet."""
     embedded = 0
 
@@ -98,8 +97,9 @@ def reembed_store(
         progress("embedding anew", done, None)
 
     if not isinstance(store, SqliteStore):
-        if not is_embedded(store, embed):
-            reembed(store, embed, count)
+        for server in store.servers():
+            if not is_embedded(server, embed):
+                reembed(server, embed, count)
     else:
         with store.writing():
             if store.read(read_embedder) != (embed.name, embed.dimensions):

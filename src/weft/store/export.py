@@ -42,6 +42,8 @@ _EDGE_QUERY: Final = (
     " JOIN edge_types y ON y.id = e.type_id WHERE {where} ORDER BY m.name, a.key, y.name, b.key, b.tenant_id"
 )
 
+Selection: TypeAlias = Callable[[str], str]
+"""Returns the condition by which nodes are selected, for the column that holds their ids."""
 LinkedAliases: TypeAlias = dict[tuple[str, str], dict[str, list[Alias]]]
 """Aliases that linkers made, by maker and tenant, then by key."""
 
@@ -98,8 +100,8 @@ class ExportReader(Struct, frozen=True):
     tenants: Mapping[int, str]
     kinds: Mapping[int, str]
     importance: str
-    vectors: Callable[[int, int], Mapping[int, bytes]]
-    """Returns vectors by passage id for the nodes after the first and up to the second id."""
+    vectors: Callable[[Selection], Mapping[int, bytes]]
+    """Returns vectors by passage id for the selected nodes."""
 
 
 class ExportableStore(ABC):
@@ -155,29 +157,38 @@ def _read_batch(reader: ExportReader, after: int, limit: int) -> ExportBatch | N
     ids = reader.rows(f"SELECT n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id LIMIT {limit}")
     if not ids:
         return None
+    last = int(ids[-1][0])
     # A span of ids reads every table by one range, however many nodes lie in it.
-    span = (after, int(ids[-1][0]))
-    prepared, linked = _read_nodes(reader, span)
-    edges = reader.rows(
-        f"SELECT {_EDGE_QUERY.format(start='nodes n JOIN keys a ON a.id = n.key_id', where=_within('n.id', span))}"
-    )
-    changes = Changes(upserts=prepared, edges=_edge_sets(reader, edges), aliases=_alias_sets(linked))
-    return ExportBatch(span[1], changes)
+    return ExportBatch(last, read_selected(reader, _within(after, last)))
 
 
-def _within(column: str, span: tuple[int, int]) -> str:
-    return f"{column} > {span[0]} AND {column} <= {span[1]}"
+def read_selected(reader: ExportReader, selected: Selection) -> Changes:
+    """Return the selected nodes as they were written, with the edges and aliases that start at them."""
+    prepared, linked = _read_nodes(reader, selected)
+    start = "nodes n JOIN keys a ON a.id = n.key_id"
+    edges = reader.rows(f"SELECT {_EDGE_QUERY.format(start=start, where=selected('n.id'))}")
+    return Changes(upserts=prepared, edges=_edge_sets(reader, edges), aliases=_alias_sets(linked))
 
 
-def _read_nodes(reader: ExportReader, span: tuple[int, int]) -> tuple[tuple[PreparedNode, ...], LinkedAliases]:
-    """Return the nodes of a span of ids as they were written, and the aliases that linkers made for them."""
+def read_keys(reader: ExportReader, key_ids: Sequence[int]) -> tuple[EdgeSet, ...]:
+    """Return the edges that start at some keys, with or without a node."""
+    where = f"a.id IN ({', '.join(map(str, key_ids)) or 'NULL'})"
+    return _edge_sets(reader, reader.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where=where)}"))
+
+
+def _within(after: int, last: int) -> Selection:
+    return lambda column: f"{column} > {after} AND {column} <= {last}"
+
+
+def _read_nodes(reader: ExportReader, selected: Selection) -> tuple[tuple[PreparedNode, ...], LinkedAliases]:
+    """Return the selected nodes as they were written, and the aliases that linkers made for them."""
     rows = reader.rows(
         f"SELECT {NODE_COLUMNS}, n.content_hash, n.unit FROM nodes n JOIN {reader.importance} i"
-        f" ON i.node_id = n.id WHERE {_within('n.id', span)} ORDER BY n.id"
+        f" ON i.node_id = n.id WHERE {selected('n.id')} ORDER BY n.id"
     )
     nodes = read_nodes((row[:-2] for row in rows), reader.tenants, reader.kinds, {})
-    own, by_maker = _read_aliases(reader, span)
-    passages = _read_passages(reader, span)
+    own, by_maker = _read_aliases(reader, selected)
+    passages = _read_passages(reader, selected)
     found, linked = [], LinkedAliases()
     for row in rows:
         node_id, content_hash, unit = row[0], row[-2], row[-1]
@@ -192,14 +203,14 @@ def _read_nodes(reader: ExportReader, span: tuple[int, int]) -> tuple[tuple[Prep
 
 
 def _read_aliases(
-    reader: ExportReader, span: tuple[int, int]
+    reader: ExportReader, selected: Selection
 ) -> tuple[dict[int, list[Alias]], dict[int, dict[str, list[Alias]]]]:
     """Return the aliases that came with the nodes, by node, and those that linkers made, by node and maker."""
     own: dict[int, list[Alias]] = {}
     by_maker: dict[int, dict[str, list[Alias]]] = {}
     for node_id, text, maker, confidence, is_own in reader.rows(
         "SELECT a.node_id, a.alias, m.name, a.confidence, a.own FROM aliases a JOIN makers m ON m.id = a.maker_id"
-        f" WHERE {_within('a.node_id', span)} ORDER BY a.node_id, a.alias, m.name"
+        f" WHERE {selected('a.node_id')} ORDER BY a.node_id, a.alias, m.name"
     ):
         alias = Alias(text, maker, confidence)
         if is_own:
@@ -209,11 +220,11 @@ def _read_aliases(
     return own, by_maker
 
 
-def _read_passages(reader: ExportReader, span: tuple[int, int]) -> dict[int, list[PreparedPassage]]:
-    vectors = reader.vectors(*span)
+def _read_passages(reader: ExportReader, selected: Selection) -> dict[int, list[PreparedPassage]]:
+    vectors = reader.vectors(selected)
     found: dict[int, list[PreparedPassage]] = {}
     rows = reader.rows(
-        f"SELECT {PASSAGE_COLUMNS}, p.snippets FROM passages p WHERE {_within('p.node_id', span)}"
+        f"SELECT {PASSAGE_COLUMNS}, p.snippets FROM passages p WHERE {selected('p.node_id')}"
         " ORDER BY p.node_id, p.ordinal"
     )
     for row, snippets in zip(read_passages(row[:-1] for row in rows), [row[-1] for row in rows], strict=True):
@@ -283,8 +294,8 @@ def _edge_pages(reader: ExportReader) -> Iterator[Sequence[Row]]:
     # By key and not by node, because an edge may start at a key without a node.
     last = reader.rows("SELECT coalesce(max(id), 0) FROM keys")[0][0]
     for start in range(0, last, _ROWS_PER_DIGEST_PAGE):
-        span = (start, start + _ROWS_PER_DIGEST_PAGE)
-        yield reader.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where=_within('a.id', span))}")
+        selected = _within(start, start + _ROWS_PER_DIGEST_PAGE)
+        yield reader.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where=selected('a.id'))}")
 
 
 def _hash_texts(*parts: str) -> int:

@@ -3,7 +3,7 @@
 A URL is one as libpq takes it, with a few parameters of Weft's own (`Address`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
@@ -15,11 +15,12 @@ from weft.store.embedded.index import EmbeddedIndex
 from weft.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
+    from weft.store.cluster import ClusterIndex, ClusterStore
     from weft.store.milvus import MilvusIndex
     from weft.store.postgres import PostgresIndex, PostgresStore
 
-    AnyStore: TypeAlias = SqliteStore | PostgresStore
-    AnyIndex: TypeAlias = EmbeddedIndex | PostgresIndex | MilvusIndex
+    AnyStore: TypeAlias = SqliteStore | PostgresStore | ClusterStore
+    AnyIndex: TypeAlias = EmbeddedIndex | PostgresIndex | MilvusIndex | ClusterIndex
 
 
 SERVER: Final = "server"
@@ -42,7 +43,9 @@ _MAX_PARAMETER: Final = 1000
 """The largest number of connections or candidates; pgvector walks its graph for at most 1000 candidates."""
 _MAX_SCHEMA_LENGTH: Final = 63
 """Bytes that PostgreSQL keeps of a name; it would cut a longer one silently."""
-OWN_PARAMETERS: Final = ("schema", "replica", "words", "connections", "candidates")
+_MAX_SHARD_LENGTH: Final = 40
+"""Characters of the name of a shard, which stands in lists and messages."""
+OWN_PARAMETERS: Final = ("schema", "replica", "words", "connections", "candidates", "shard")
 """Parameters of a URL that are read here; libpq would refuse them."""
 
 
@@ -58,6 +61,8 @@ class Address(Struct, frozen=True):
     candidates: int | None = None
     """The number of nearest vectors that the graph is walked for: more find more of the true ones, and cost more.
     None lets the number of passages decide."""
+    shard: str = ""
+    """The name of this part of a cluster: tenants are placed by it, so it stays when servers are replaced."""
 
     @property
     def display(self) -> str:
@@ -104,7 +109,20 @@ def read_address(text: str) -> Address:
         words,
         _read_number("connections", own, _DEFAULT_CONNECTIONS),
         _read_number("candidates", own, _EXAMPLE_CANDIDATES) if "candidates" in own else None,
+        _check_shard(own.get("shard", "")),
     )
+
+
+def read_addresses(text: str) -> tuple[Address, ...]:
+    """Return the addresses that a location names: one, or those of the shards of a cluster between spaces."""
+    addresses = tuple(read_address(part) for part in text.split())
+    names = [address.shard for address in addresses]
+    if len(addresses) > 1 and (not all(names) or len(set(names)) < len(names)):
+        raise InvalidInput(
+            "Several addresses make a cluster, and each names its shard once: add shard=NAME to every URL, such "
+            f"as {addresses[0].display}&shard=a, and keep the names when servers change."
+        )
+    return addresses
 
 
 def _check_schema(name: str) -> str:
@@ -112,6 +130,15 @@ def _check_schema(name: str) -> str:
     if not (name.isascii() and name.isidentifier() and name == name.lower() and len(name) <= _MAX_SCHEMA_LENGTH):
         raise InvalidInput(
             f"{name!r} cannot name the schema of a store. Give small letters, digits and _, such as schema=weft."
+        )
+    return name
+
+
+def _check_shard(name: str) -> str:
+    if name and not (name.isascii() and name.replace("-", "").isalnum() and len(name) <= _MAX_SHARD_LENGTH):
+        raise InvalidInput(
+            f"{name!r} cannot name a shard. Give at most {_MAX_SHARD_LENGTH} letters, digits and -, such as "
+            "shard=a."
         )
     return name
 
@@ -164,12 +191,26 @@ def _open_on_server(location: str, folder: Path, index: str, create: bool, read_
         if (error.name or "").split(".")[0] in ("psycopg", "psycopg_pool"):
             raise MissingExtra("A PostgreSQL store", "postgres") from error
         raise
-    store = PostgresStore.open(read_address(location), create=create, read_only=read_only)
+    addresses = read_addresses(location)
+    if len(addresses) > 1:
+        return _open_cluster(addresses, folder, index, create, read_only)
+    store = PostgresStore.open(addresses[0], create=create, read_only=read_only)
     if index == FILES:
         return OpenedStore(store, EmbeddedIndex(folder / _DERIVED_FOLDER, store), folder)
     if index.startswith(MILVUS):
         return OpenedStore(store, _open_milvus(index), folder)
     return OpenedStore(store, PostgresIndex(store), folder)
+
+
+def _open_cluster(
+    addresses: Sequence[Address], folder: Path, index: str, create: bool, read_only: bool
+) -> OpenedStore:
+    if index != SERVER:
+        raise InvalidInput(f"A cluster is searched by its servers, not by {index!r}. Leave --index out.")
+    from weft.store.cluster import ClusterIndex, ClusterStore
+
+    store = ClusterStore.open(addresses, create=create, read_only=read_only)
+    return OpenedStore(store, ClusterIndex(store), folder)
 
 
 def _open_milvus(address: str) -> "MilvusIndex":

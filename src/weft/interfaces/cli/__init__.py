@@ -47,6 +47,7 @@ COMMANDS: Final = {
     "restore": "backup",
     "migrate": "backup",
     "tenants": "backup",
+    "cluster": "cluster",
     "reembed": "index",
     "jobs": "jobs",
     "remember": "memories",
@@ -74,7 +75,7 @@ COMMANDS: Final = {
     "completion": "completion",
 }
 """The module of each command, in the order of `weft --help`; `version`, the last one, is in this module."""
-_GROUPS: Final = ("jobs", "profile", "lens", "keys", "tenants", "experience", "entities", "story")
+_GROUPS: Final = ("jobs", "profile", "lens", "keys", "tenants", "cluster", "experience", "entities", "story")
 """Commands that hold others: their modules have `make_jobs_group` and so on instead of a function of the
 command's name."""
 _FUNCTION_NAMES: Final = {"eval": "evaluate", "export": "export_memories", "import": "import_memories"}
@@ -89,7 +90,8 @@ StoreFolder = Annotated[
     typer.Option(
         "--store",
         metavar="DIR",
-        help="The store's folder, or its postgresql:// URL. Default: $WEFT_STORE, or the nearest .weft/.",
+        help="The store's folder, or its postgresql:// URL (several make a cluster). Default: $WEFT_STORE, or the "
+        "nearest .weft/.",
     ),
 ]
 EmbedderSpec = Annotated[

@@ -132,7 +132,12 @@ def open_queue(weft: "Weft") -> "JobQueue":
             "`weft link`, or name a PostgreSQL store with --store."
         )
     from weft.store.postgres.jobs import JobQueue
+    from weft.store.postgres.store import PostgresStore
 
+    if not isinstance(weft.store, PostgresStore):
+        raise InvalidInput(
+            f"Every shard of a cluster has a queue of its own. Name one shard with --store, of {weft.location}."
+        )
     return JobQueue(weft.store)
 
 
@@ -178,10 +183,10 @@ def _embed(weft: "Weft", taken: "RunningJob", api_key: str | None) -> None:
     """Embed every passage with the job's embedder, continuing where an earlier worker stopped."""
     from weft.embed import open_embedder
     from weft.indexing.reembed import is_embedded, reembed
-    from weft.store.sqlite.store import SqliteStore
+    from weft.store.postgres.store import PostgresStore
 
     embedder = open_embedder(taken.job.detail, api_key=api_key)
-    if embedder is None or isinstance(weft.store, SqliteStore):
+    if embedder is None or not isinstance(weft.store, PostgresStore):
         raise InvalidInput(f"{taken.job.detail!r} embeds nothing. Name an embedder, such as static.")
     # A worker may have died after the switch to the new vectors and before the job was marked as done.
     if not is_embedded(weft.store, embedder):

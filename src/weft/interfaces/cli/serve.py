@@ -115,9 +115,9 @@ def _describe_store(settings: config.ServeSettings) -> str:
     """Return the folder of the store, or its address without the password."""
     if not settings.server:
         return output.short_path(settings.store)
-    from weft.store.open import read_address
+    from weft.store.open import read_addresses
 
-    return read_address(settings.server).display
+    return " ".join(address.display for address in read_addresses(settings.server))
 
 
 # --- links between nodes and tenants -----------------------------------------------------------------------

@@ -182,8 +182,10 @@ def list_jobs(service: Service, caller: CurrentCaller) -> Response:
         return answer({"jobs": []})
     # Loaded here, with the driver of the server: an embedded store does without it.
     from weft.store.postgres.jobs import JobQueue
+    from weft.store.postgres.store import PostgresStore
 
-    jobs = [job for job in JobQueue(store).list_jobs() if caller.readable([job.tenant])]
+    held = [store] if isinstance(store, PostgresStore) else store.answering()
+    jobs = [job for each in held for job in JobQueue(each).list_jobs() if caller.readable([job.tenant])]
     names = JobOutput.model_fields
     return answer({"jobs": [{name: getattr(job, name) for name in names} for job in jobs]})
 

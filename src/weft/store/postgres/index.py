@@ -55,6 +55,12 @@ class PostgresIndex:
     def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
         """Return passages that hold any of the terms, most promising first; ties at the cut are included."""
         weights, mean_length = term_weights(snapshot, term_hashes)
+        return self.search_weighted(snapshot, weights, mean_length, filter, limit)
+
+    def search_weighted(
+        self, snapshot: Snapshot, weights: Mapping[int, float], mean_length: float, filter: Filter, limit: int
+    ) -> Proposals:
+        """Return passages that hold terms of these weights, which may be those of a larger view."""
         if not weights or limit <= 0:
             return no_proposals()
         reading = _require_postgres(snapshot)

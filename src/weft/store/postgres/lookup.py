@@ -34,7 +34,7 @@ TenantKey: TypeAlias = tuple[str, str]
 """(tenant, key)."""
 
 
-_BY_KEY, _BY_NAME, _BY_ID = range(3)
+_BY_KEY, _BY_NAME, BY_ID = range(3)
 """The ways in which a name finds nodes; where several do, the first one counts."""
 
 
@@ -279,6 +279,14 @@ def find_names(connection: Connection, visible: Visibility, names: Sequence[str]
 
     Ids come last because a note called "2024" must not depend on how many nodes were stored before it.
     """
+    found = find_in_all_ways(connection, visible, names)
+    return {name: tuple(node_id for _, _, node_id in sorted(ways[min(ways)])) for name, ways in found.items()}
+
+
+def find_in_all_ways(
+    connection: Connection, visible: Visibility, names: Sequence[str]
+) -> dict[str, dict[int, list[tuple[str, str, int]]]]:
+    """Return (tenant, key, id) of the nodes of each name, by the way in which the name was found."""
     names = list(dict.fromkeys(names))
     folded = [fold_name(name) for name in names]
     # One round trip tries all three ways; it is the first thing that most questions do.
@@ -292,7 +300,7 @@ def find_names(connection: Connection, visible: Visibility, names: Sequence[str]
         " FROM unnest(%(folded_digests)s::bigint[], %(folded)s::text[]) WITH ORDINALITY o(digest, name, place)"
         f" JOIN names s ON s.digest = o.digest AND s.name = o.name JOIN nodes n ON n.id = s.node_id"
         f" WHERE {visible.of('n')}"
-        f" UNION ALL SELECT {_BY_ID}, o.place, n.tenant_id, n.key, n.id FROM unnest(%(ids)s::bigint[])"
+        f" UNION ALL SELECT {BY_ID}, o.place, n.tenant_id, n.key, n.id FROM unnest(%(ids)s::bigint[])"
         f" WITH ORDINALITY o(id, place) JOIN nodes n ON n.id = o.id WHERE {visible.of('n')}",
         {
             **visible.values,
@@ -306,10 +314,7 @@ def find_names(connection: Connection, visible: Visibility, names: Sequence[str]
     found: dict[int, dict[int, list[tuple[str, str, int]]]] = {}
     for way, ordinality, tenant_id, key, node_id in rows:
         found.setdefault(ordinality, {}).setdefault(way, []).append((visible.tenants[tenant_id], key, node_id))
-    return {
-        names[ordinality - 1]: tuple(node_id for _, _, node_id in sorted(ways[min(ways)]))
-        for ordinality, ways in sorted(found.items())
-    }
+    return {names[ordinality - 1]: ways for ordinality, ways in sorted(found.items())}
 
 
 def find_nodes_named_by(connection: Connection, visible: Visibility, words: Collection[str]) -> list[int]:

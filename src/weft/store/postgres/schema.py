@@ -174,12 +174,18 @@ ALTER TABLE names ADD COLUMN opening text COLLATE "C" GENERATED ALWAYS AS (
 ) STORED;
 CREATE INDEX names_opening ON names (opening, tenant_id);
 """
+_CLUSTER_MAP: Final = """
+CREATE TABLE cluster_map (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one), version bigint NOT NULL, document text NOT NULL
+);
+"""
 MIGRATIONS: Final[Migrations] = (
     ("nodes, edges, passages and what is derived", _FIRST_TABLES),
     ("row-level security by tenant", _ROW_SECURITY),
     ("a queue of jobs", _JOBS_TABLE),
     ("the snippets of passages", "ALTER TABLE passages ADD COLUMN snippets bytea"),
     ("the first word of names", _OPENINGS),
+    ("where the tenants of a cluster are", _CLUSTER_MAP),
 )
 """(name, script) of every step, in order; a step that was released is never changed, only followed by another."""
 SCHEMA_VERSION: Final = len(MIGRATIONS)

@@ -45,6 +45,8 @@ class StateRow(Struct, frozen=True):
     """The last write that touched a tenant of the view."""
     candidates: int
     """The number of nearest passages for which the graph is walked."""
+    map_version: int
+    """The version of the cluster's map on this shard; 0 for a store that belongs to no cluster."""
 
 
 class TermCounts:

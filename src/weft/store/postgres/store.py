@@ -11,7 +11,7 @@ from weft.errors import EmbedderMismatch, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, Graph, NameRow, NodeRow, StoreStatus
 from weft.runtime.cache import LruCache
-from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
+from weft.store.export import ExportableStore, ExportReader, Selection, names_in_pages, nodes_in_pages
 from weft.store.open import Address
 from weft.store.postgres import listing, maintenance, search
 from weft.store.postgres.connection import ALL_TENANTS, Connection, WriteLock, fetch_rows, translate_errors
@@ -29,6 +29,7 @@ from weft.store.statistics import CACHED_SCANS, ScanCache
 T = TypeVar("T")
 # The first fields of StateRow, in their order.
 _STATE_COLUMNS: Final = "identity, sequence, embedder, dimensions, space"
+_MAP_VERSION: Final = "coalesce((SELECT m.version FROM cluster_map m), 0)"
 _MAX_READER_WAIT_SECONDS: Final = 10.0
 """The longest wait of a reader for a server that is away or for a connection: somebody sits before the question,
 while a writer loses its work when it gives up, and waits for `busy_seconds`."""
@@ -42,26 +43,41 @@ class PostgresStore(ExportableStore):
     `word_search` is the engine of its word searches, `bm25` or `tsvector`.
     """
 
-    def __init__(self, address: Address, word_search: str, busy_seconds: float, read_only: bool) -> None:
+    def __init__(
+        self, address: Address, word_search: str, busy_seconds: float, read_only: bool, reader_seconds: float
+    ) -> None:
         self.address, self.word_search, self.read_only = address, word_search, read_only
         self.busy_seconds = busy_seconds
         self._lock = WriteLock(address, busy_seconds)
-        self.pools = ReaderPools(address, min(busy_seconds, _MAX_READER_WAIT_SECONDS))
+        self.pools = ReaderPools(address, min(busy_seconds, reader_seconds))
         self._caches = SnapshotCaches(NameCache(), ScanCache(CACHED_SCANS), LruCache(_CACHED_VIEWS))
 
     @classmethod
     def open(
-        cls, address: Address, *, create: bool = True, read_only: bool = False, busy_seconds: float = 60.0
+        cls,
+        address: Address,
+        *,
+        create: bool = True,
+        read_only: bool = False,
+        busy_seconds: float = 60.0,
+        reader_seconds: float = _MAX_READER_WAIT_SECONDS,
     ) -> Self:
-        """Open the store at the address; create it or bring it up to date where needed and allowed."""
+        """Open the store at the address; create it or bring it up to date where needed and allowed.
+
+        Writers wait up to `busy_seconds` for their turn or for a server that is away, readers `reader_seconds`.
+        """
         with translate_errors(address):
             word_search = prepare_schema(address, create=create and not read_only, read_only=read_only)
-        return cls(address, word_search, busy_seconds, read_only)
+        return cls(address, word_search, busy_seconds, read_only, reader_seconds)
 
     @property
     def location(self) -> str:
         """The address of the store without its password."""
         return self.address.display
+
+    def servers(self) -> "tuple[PostgresStore, ...]":
+        """Return the stores that this one is made of: itself."""
+        return (self,)
 
     def close(self) -> None:
         """Close the connections; snapshots that are still open end with their blocks."""
@@ -169,7 +185,7 @@ class PostgresStore(ExportableStore):
         # In the statement that begins the snapshot, so that it costs no round trip of its own.
         owned = f"(SELECT max(v.sequence) FROM tenant_versions v WHERE v.tenant_id = ANY('{tenants}'::integer[]))"
         version = "sequence" if sees_all else f"coalesce({owned}, 0)"
-        columns = f"{_STATE_COLUMNS}, {version}, {search.set_candidates(self.address.candidates)}"
+        columns = f"{_STATE_COLUMNS}, {version}, {search.set_candidates(self.address.candidates)}, {_MAP_VERSION}"
         return f"SET LOCAL weft.tenants = '{tenants}'; SELECT {columns} FROM state"
 
     def _visibility(self, view: View) -> Visibility:
@@ -185,6 +201,11 @@ class PostgresStore(ExportableStore):
         pool = self.pools.choose()
         with translate_errors(self.address), pool.reading(self._first_statements(None)) as (connection, _):
             yield connection
+
+    def read_whole(self, work: Callable[[Connection], T]) -> T:
+        """Return what the work reads in a transaction that sees all tenants."""
+        with self._reading() as connection:
+            return work(connection)
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
         """Yield all nodes of a tenant in id order, read in pages so that no transaction stays open in between."""
@@ -296,10 +317,10 @@ class PostgresStore(ExportableStore):
         def rows(query: str) -> list[Any]:
             return fetch_rows(snapshot.connection, query)
 
-        def vectors(after: int, last: int) -> dict[int, bytes]:
+        def vectors(selected: Selection) -> dict[int, bytes]:
             sent = rows(
                 f"SELECT v.passage_id, halfvec_send(v.vector) FROM vectors v WHERE v.space = {snapshot.space}"
-                f" AND v.node_id > {after} AND v.node_id <= {last}"
+                f" AND {selected('v.node_id')}"
             )
             return {number: from_halfvec(vector) for number, vector in sent}
 

@@ -12,7 +12,7 @@ from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnl
 from weft.model import Edge, View
 from weft.ports import Changes, Graph, NameRow, NodeRow, StoreStatus
 from weft.runtime.cache import LruCache
-from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
+from weft.store.export import ExportableStore, ExportReader, Selection, names_in_pages, nodes_in_pages
 from weft.store.records import MAX_WORDS_LOOKED_UP, EdgeCursor, ListedEdge, not_unicode_error
 from weft.store.sqlite import listing, maintenance
 from weft.store.sqlite.connection import (
@@ -317,11 +317,11 @@ class SqliteStore(ExportableStore):
         def rows(query: str) -> list[Any]:
             return snapshot.connection.execute(query).fetchall()
 
-        def vectors(after: int, last: int) -> dict[int, bytes]:
+        def vectors(selected: Selection) -> dict[int, bytes]:
             return dict(
                 rows(
                     "SELECT p.id, v.vector FROM passages p JOIN vectors v ON v.passage_id = p.id"
-                    f" WHERE p.node_id > {after} AND p.node_id <= {last}"
+                    f" WHERE {selected('p.node_id')}"
                 )
             )
 
