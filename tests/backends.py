@@ -10,13 +10,11 @@ from typing import Any
 
 from weft.ports import Index, Store
 
-STORES = ("sqlite", "postgres", "postgres-cluster")
-PAIRS = (
-    *("sqlite", "postgres", "postgres-engines", "postgres-tsvector", "postgres-files", "postgres-milvus"),
-    "postgres-cluster",
-)
-"""Stores with their indexes: in the server exactly, by its engines, by tsvector, in files, in Milvus, and by two
-shards, which here are two schemas of one server."""
+STORES = ("sqlite", "postgres")
+PAIRS = ("sqlite", "postgres", "postgres-engines", "postgres-tsvector", "postgres-files", "postgres-milvus")
+"""Stores with their indexes: in the server exactly, by its engines, by tsvector, in files, in Milvus."""
+CLUSTER = "postgres-cluster"
+"""Two shards, which here are two schemas of one server; tried on the suites that plugins are held to."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Backend:
         from weft.store.open import read_address, read_addresses
         from weft.store.postgres import PostgresStore
 
-        if self.name == "postgres-cluster":
+        if self.name == CLUSTER:
             from weft.store.cluster import ClusterStore
 
             return ClusterStore.open(read_addresses(self.url(place)), **options)
@@ -44,7 +42,7 @@ class Backend:
 
     def url(self, place: str = "world") -> str:
         """The address of the store at a place."""
-        if self.name == "postgres-cluster":
+        if self.name == CLUSTER:
             shards = ("a", "b")
             return " ".join(f"{self.server}&schema={place.lower()}_{name}&shard={name}" for name in shards)
         words = "&words=tsvector" if self.name == "postgres-tsvector" else ""
@@ -60,7 +58,7 @@ class Backend:
             from weft.store.milvus import MilvusIndex
 
             return MilvusIndex(f"milvus://{self.folder / 'milvus.db'}", exact_below=0)
-        if self.name == "postgres-cluster":
+        if self.name == CLUSTER:
             from weft.store.cluster import ClusterIndex
 
             return ClusterIndex(over)

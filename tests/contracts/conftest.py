@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backends import PAIRS, STORES, Backend
+from backends import CLUSTER, PAIRS, STORES, Backend
 from weft.ports import Index, Store
 from weft.testing import store, world
 from weft.testing.index_world import OpenIndex
@@ -24,6 +24,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend" not in metafunc.fixturenames:
         return
     names = PAIRS if "open_index" in metafunc.fixturenames else STORES
+    if metafunc.module.__name__.endswith("_conformance"):
+        names = (*names, CLUSTER)
     only = metafunc.definition.get_closest_marker("backends")
     if "derived" in metafunc.fixturenames:
         names = ("sqlite",)

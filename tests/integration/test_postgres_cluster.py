@@ -1,6 +1,8 @@
-"""Several real PostgreSQL servers as one store: tenants by hash, shards added and lost, standbys that take over."""
+"""Several real PostgreSQL servers as one store: tenants by hash, shards added and lost, standbys promoted."""
 
 import json
+import os
+import shlex
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ from weft.store.cluster import ClusterStore
 from weft.store.cluster.move import drain, move_tenant, rebalance
 from weft.store.cluster.placement import ClusterMap
 
+ROOT = Path(__file__).parents[2]
 TENANTS = [f"tenant-{number}" for number in range(9)]
 
 
@@ -107,7 +110,9 @@ def test_a_question_to_tenants_of_several_shards_gives_the_page_of_a_single_stor
         assert two.status(TENANTS).nodes == single.status(TENANTS).nodes == 9 * 12
 
 
-def test_tenants_whose_names_begin_alike_are_on_one_shard_and_may_share(two: Weft) -> None:
+def test_tenants_whose_names_begin_alike_are_on_one_shard_and_may_share(
+    two: Weft, servers: Servers, schema: str, cli: Cli
+) -> None:
     cluster = cluster_of(two)
     for group in range(20):
         shards = {cluster.shard_of(f"group-{group}/{name}").name for name in ("notes", "shared", "alice")}
@@ -116,9 +121,12 @@ def test_tenants_whose_names_begin_alike_are_on_one_shard_and_may_share(two: Wef
     two.put([Node("s:2", "note", "acme/shared", title="handbook", text="All the rules.")])
     two.share("acme/notes", "acme/shared")
     assert cluster.shared("acme/notes") == ("acme/shared",)
+    assert cluster.shared_apart() == []
     far = next(name for name in TENANTS if cluster.shard_of(name) is not cluster.shard_of("acme/notes"))
-    with pytest.raises(InvalidInput, match="from one shard to another"):
-        two.share("acme/notes", far)
+    two.share("acme/notes", "acme/shared", far)
+    assert cluster.shared_apart() == [("acme/notes", far)]
+    told = cli("cluster", "status", "--store", servers.location("a", "b", schema=schema))
+    assert f"acme/notes shares with {far} on another shard" in told.err
 
 
 def test_a_shard_that_is_added_takes_tenants_only_for_itself() -> None:
@@ -217,7 +225,8 @@ def test_a_process_with_an_old_map_reads_and_writes_where_the_tenant_is_now(
         two.put([Node("s:late", "note", tenant, text="a late heron")])
         assert "heron" in two.context("heron", tenants=tenant).text
         assert "number 7" in two.context("red fox 7", tenants=tenant).text
-        assert cluster_of(operator).shards[target].transact(lambda c: c.execute("SELECT 1 FROM nodes WHERE key = 's:late'").fetchall())  # fmt: skip
+        with cluster_of(operator).shards[target].using() as store:
+            assert store.hashes(tenant, ["s:late"])
         assert cluster_of(operator).map.pinned == {tenant: target}
         assert rebalance(cluster_of(operator), quiet) == [], "what was put there by name stays"
 
@@ -315,3 +324,26 @@ def test_the_standby_of_a_lost_shard_is_read_then_promoted_and_written_to(
             assert "otter" in weft.context("otter", tenants=own).text
             assert weft.context("red fox 7", tenants=own).text
     servers.start("c")
+
+
+def test_the_commands_of_the_runbook_do_what_it_says(
+    servers: Servers, schema: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    block = text.partition("## A cluster")[2].partition("```sh\n")[2].partition("```")[0]
+    monkeypatch.setenv("A", servers.location("a", schema=schema))
+    monkeypatch.setenv("B", servers.location("b", schema=schema))
+    monkeypatch.setenv("C", servers.location("c", schema=schema))
+    shown = []
+    for line in block.splitlines():
+        words = shlex.split(os.path.expandvars(line), comments=True)
+        if words[0] == "export":
+            monkeypatch.setenv(*words[1].split("=", 1))
+            continue
+        done = cli(*(str(ROOT / word) if word.startswith("examples/") else word for word in words[1:]))
+        assert done.code == 0, (line, done.err)
+        shown.append(done.out)
+    rows = {row.split()[0]: row.split()[1:3] for row in shown[-2].splitlines()}
+    assert rows["b"] == ["unused", "0"], "what was emptied holds nothing"
+    assert rows["a"][0] == rows["c"][0] == "up"
+    assert int(rows["a"][1]) >= 1

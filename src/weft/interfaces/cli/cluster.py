@@ -52,9 +52,11 @@ def show_cluster(store: StoreFolder = None, as_json: AsJson = False) -> None:
     """List the shards: whether they answer, how many tenants and nodes they hold, how far a standby is behind."""
     with _open_cluster(store) as (cluster, _):
         rows = [_describe(cluster, name) for name in cluster.shards]
-        waiting = len(cluster.map.waiting)
+        waiting, apart = len(cluster.map.waiting), cluster.shared_apart()
     if as_json:
-        output.write_json({"version": cluster.map.version, "waiting": waiting, "shards": rows})
+        output.write_json(
+            {"version": cluster.map.version, "waiting": waiting, "shared_apart": apart, "shards": rows}
+        )
         return
     names = ("shard", "state", "tenants", "nodes", "standby_lag", "address")
     table = [tuple(str(row[name]) for name in names) for row in rows]
@@ -62,6 +64,11 @@ def show_cluster(store: StoreFolder = None, as_json: AsJson = False) -> None:
     if waiting:
         tenants = output.count_noun(waiting, "tenant")
         output.write_note(f"{tenants} on another shard than its name says. `weft cluster rebalance` moves them.")
+    for tenant, other in apart:
+        output.write_note(
+            f"{tenant} shares with {other} on another shard, where its links do not lead. `weft cluster move` "
+            "brings them together."
+        )
 
 
 def _describe(cluster: "ClusterStore", name: str) -> dict[str, str | int | None]:
@@ -77,7 +84,7 @@ def _describe(cluster: "ClusterStore", name: str) -> dict[str, str | int | None]
             lag = held.engine().get("replica_lag", "-")
     except StoreUnreachable:
         return {**told, "state": "away", "tenants": "-", "nodes": "-", "standby_lag": "-"}
-    state = "up" if name in cluster.map.members else "not used yet"
+    state = "up" if name in cluster.map.members else "unused"
     return {**told, "state": state, "tenants": len(counts), "nodes": sum(counts.values()), "standby_lag": lag}
 
 

@@ -1,6 +1,6 @@
 """Search the shard that a snapshot was read from, or all shards of a snapshot of several."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -9,6 +9,7 @@ from weft.errors import StoreError
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
 from weft.store.cluster.merged import MergedSnapshot
+from weft.store.cluster.shard import Shard
 from weft.store.cluster.store import ClusterStore
 from weft.store.derived import cut_at_tie, term_weights
 from weft.store.postgres.index import PostgresIndex
@@ -69,24 +70,29 @@ class ClusterIndex:
 
     def _index_of(self, snapshot: PostgresSnapshot) -> PostgresIndex:
         for shard in self._store.shards.values():
-            # The pools tell: two shards may have been copied from one store, and then share its identity.
-            if snapshot.pool.address is shard.address:
+            # Not by identity: two shards may have been copied from one store, and then share it.
+            if snapshot.pool.address == shard.address:
                 return shard.index()
         raise StoreError("The snapshot was not read from a shard of this cluster.")
 
     def catch_up(self, store: Store) -> int:
-        """Create the search indexes of the shards that were written to, and return the last sequence reached."""
+        """Create the search indexes of the shards that were written to, and return the last sequence reached.
+
+        A process that has written nothing looks at every shard that answers.
+        """
         touched, self._store.touched = self._store.touched, set()
-        reached = 0
-        for name in sorted(touched):
-            shard = self._store.shards[name]
-            with shard.using() as held:
-                reached = max(reached, shard.index().catch_up(held))
-        return reached
+        shards = [self._store.shards[name] for name in sorted(touched)]
+        if shards:
+            return max(self._each(shards, lambda index, held: index.catch_up(held)))
+        reached = [
+            shard.try_using(lambda held, shard=shard: shard.index().catch_up(held))  # type: ignore[misc]
+            for shard in self._store.shards.values()
+        ]
+        return max((sequence for sequence in reached if sequence is not None), default=0)
 
     def rebuild(self, store: Store) -> int:
         """Build the search indexes of every shard anew."""
-        return max(self._each(lambda index, held: index.rebuild(held)))
+        return max(self._each(self._store.shards.values(), lambda index, held: index.rebuild(held)))
 
     def status(self) -> Mapping[str, str | int]:
         """Return the entries and bytes of all shards that answer."""
@@ -96,9 +102,9 @@ class ClusterIndex:
         counted = ("lexical_sequence", "vector_sequence", "passages", "vectors", "bytes")
         return {**found[0], **{name: sum(cast("int", each[name]) for each in found) for name in counted}}
 
-    def _each(self, work: Callable[[PostgresIndex, PostgresStore], int]) -> list[int]:
+    def _each(self, shards: Iterable[Shard], work: Callable[[PostgresIndex, PostgresStore], int]) -> list[int]:
         reached = []
-        for shard in self._store.shards.values():
+        for shard in shards:
             with shard.using() as held:
                 reached.append(work(shard.index(), held))
         return reached

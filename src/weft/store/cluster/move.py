@@ -161,7 +161,8 @@ def _check_ties(
     """Refuse a tenant whose links lead to others that stay: they would end at the border of the shard."""
     tied = {*giving.shared(tenant), *giving.linking_tenants(tenant)} - {tenant}
     goes_too = {name for name in cluster.map.waiting if cluster.map.home(name) == target} | set(together)
-    apart = sorted(name for name in tied if name not in goes_too and cluster.map.locate(name) != target)
+    here = cluster.map.locate(tenant)
+    apart = sorted(name for name in tied if name not in goes_too and cluster.map.locate(name) == here)
     if apart:
         raise InvalidInput(
             f"{tenant!r} shares links with {', '.join(map(repr, apart))}, and links do not lead from one shard to "

@@ -164,8 +164,10 @@ class ClusterStore(ExportableCluster):
         """Apply the changes, atomically on each shard, and return the last sequence number of those written to."""
         while True:
             parts = split_changes(changes, self._map.locate)
+            if not parts:
+                return max((each for _, each in self._where_it_answers(lambda s: s.last_sequence())), default=0)
             try:
-                return max((self._write_part(*part) for part in parts), default=0)
+                return max(self._write_part(*part) for part in parts)
             except MapChangedError:
                 # Parts that were written are written again, which changes nothing.
                 self.reload_map()
@@ -193,16 +195,20 @@ class ClusterStore(ExportableCluster):
             shard.embedder = self._embedder
 
     def share(self, tenant: str, shared: Sequence[str]) -> None:
-        """Replace the tenants that this tenant's links may point to; all of them have to be on its shard."""
-        apart = [other for other in shared if self.shard_of(other) is not self.shard_of(tenant)]
-        if apart:
-            raise InvalidInput(
-                f"Links do not lead from one shard to another: {tenant!r} is on {self.shard_of(tenant).name!r}, "
-                f"{apart[0]!r} on {self.shard_of(apart[0]).name!r}. Give both names that begin alike, such as "
-                f"acme/notes and acme/shared, or bring them together with `weft cluster move`."
-            )
+        """Replace the tenants that this tenant's links may point to; links lead only to those on its own shard."""
         with self._reading(tenant) as store:
             store.share(tenant, shared)
+
+    def shared_apart(self) -> list[tuple[str, str]]:
+        """Return the pairs of tenants that share while they are on different shards, where links do not lead."""
+        pairs = [
+            (tenant, other)
+            for name, state in self._where_it_answers(lambda store: store.state())
+            for tenant, others in state.shared.items()
+            for other in others
+            if self._map.locate(tenant) == name != self._map.locate(other)
+        ]
+        return sorted(pairs)
 
     def forget_vectors(self) -> None:
         """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
