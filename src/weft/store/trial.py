@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from weft.errors import InvalidInput
 from weft.model import Filter
 from weft.ports import Index, Proposals, Snapshot, Store
 from weft.store.open import OpenedStore
@@ -62,7 +63,13 @@ def open_trial(store: "AnyStore", index: "AnyIndex", folder: Path) -> Iterator[O
         with try_changes(store, sequence) as tried:
             yield OpenedStore(tried, unwritten, folder)
         return
+    from weft.store.postgres.store import PostgresStore
     from weft.store.postgres.trial import try_changes as try_on_server
 
+    if not isinstance(store, PostgresStore):
+        raise InvalidInput(
+            f"A change is tried on one shard of a cluster. Name the shard of the tenant with --store, of "
+            f"{store.location}."
+        )
     with try_on_server(store, sequence) as tried_there:
         yield OpenedStore(tried_there, unwritten, folder)

@@ -206,6 +206,10 @@ class MergedSnapshot:
         """Return the names of all kinds of the shards, sorted."""
         return tuple(sorted({kind for part in self.parts for kind in part.kinds()}))
 
+    def sources(self) -> tuple[str, ...]:
+        """Return the names of all sources of the shards, sorted."""
+        return tuple(sorted({source for part in self.parts for source in part.sources()}))
+
     def changes_since(self, since: int, limit: int) -> RecentChanges:
         """Refuse: shards count their writes apart, and are searched by their own servers."""
         raise StoreError("A cluster is searched by its servers. Leave --index out.")

@@ -44,7 +44,12 @@ class PostgresStore(ExportableStore):
     """
 
     def __init__(
-        self, address: Address, word_search: str, busy_seconds: float, read_only: bool, reader_seconds: float
+        self,
+        address: Address,
+        word_search: str,
+        busy_seconds: float,
+        read_only: bool,
+        reader_seconds: float = _MAX_READER_WAIT_SECONDS,
     ) -> None:
         self.address, self.word_search, self.read_only = address, word_search, read_only
         self.busy_seconds = busy_seconds
