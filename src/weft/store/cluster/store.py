@@ -210,14 +210,6 @@ class ClusterStore(ExportableCluster):
         ]
         return sorted(pairs)
 
-    def forget_vectors(self) -> None:
-        """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
-        self._embedder = None
-        for _ in self.everywhere(lambda store: store.forget_vectors()):
-            pass
-        for shard in self.shards.values():
-            shard.embedder = None
-
     def rebuild_derived(self) -> None:
         """Derive neighbour lists, names, facets and statistics anew on every shard."""
         for _ in self.everywhere(lambda store: store.rebuild_derived()):
