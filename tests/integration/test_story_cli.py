@@ -41,6 +41,15 @@ def test_a_story_without_names_is_said_to_have_none(cli: Cli, tmp_path: Path) ->
     assert "no entity was found in it" in cli("entities", "list", *store).err
 
 
+def test_a_name_that_comes_later_is_told_as_one_that_never_comes(cli: Cli, novel: list[str]) -> None:
+    later = cli("context", "Who is Sallow?", "--as-of", "2", *novel)
+    never = cli("context", "Who is Voldemort?", "--as-of", "2", *novel)
+    assert "Up to chapter 2 nothing mentions Sallow." in later.out + later.err
+    assert "Up to chapter 2 nothing mentions Voldemort." in never.out + never.err
+    whole = cli("context", "Who is Voldemort?", *novel)
+    assert "Nothing here mentions Voldemort." in whole.out + whole.err
+
+
 def test_as_of_a_chapter_later_names_are_unknown(cli: Cli, novel: list[str]) -> None:
     assert "Tom Sallow" in listed(cli, *novel)
     assert "Tom Sallow" not in listed(cli, "--as-of", "2", *novel)

@@ -236,8 +236,8 @@ def _unknown(words: Iterable[str], statistics: TermStatistics) -> tuple[str, ...
     return tuple(unknown.values())
 
 
-def describe_unknown(words: Sequence[str]) -> str:
-    """Return a sentence that names words which the store never mentions; empty where there are none."""
+def describe_unknown(words: Sequence[str], as_of: int | None = None) -> str:
+    """Return a sentence that names words which the store, or a story so far, never mentions; or nothing."""
     named = [
         word if len(word) <= _MAX_LISTED_CHARACTERS else f"{word[:_MAX_LISTED_CHARACTERS]}…"
         for word in words[:_MAX_LISTED_WORDS]
@@ -245,7 +245,11 @@ def describe_unknown(words: Sequence[str]) -> str:
     if not named:
         return ""
     listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}"
-    return f"Nothing here mentions {listed}."
+    return (
+        f"Nothing here mentions {listed}."
+        if as_of is None
+        else f"Up to chapter {as_of} nothing mentions {listed}."
+    )
 
 
 # --- questions that are always answered --------------------------------------------------------------------
@@ -343,7 +347,7 @@ def unknown_names_note(plan: Plan, query: Query) -> tuple[str, ...]:
     """Return a note about the names of the question that the store has never seen."""
     if plan.request.candidates is not None or not query.statistics.passages:
         return ()
-    sentence = describe_unknown(unknown_names(query))
+    sentence = describe_unknown(unknown_names(query), plan.request.view.as_of)
     return (sentence,) if sentence else ()
 
 
@@ -358,14 +362,14 @@ def silent_plan(plan: Plan, query: Query) -> Plan:
     stated = plan.profile.frame
     if not stated.empty:
         return replace(plan, profile=replace(plan.profile, sections=(), frame=Frame(title="", empty="")))
-    frame = Frame(title=stated.title, empty=describe_silence(query))
+    frame = Frame(title=stated.title, empty=describe_silence(query, plan.request.view.as_of))
     rules = tuple(section for section in plan.profile.sections if section.standing == "rules")
     return replace(plan, profile=replace(plan.profile, sections=(*rules, NEAREST), frame=frame))
 
 
-def describe_silence(query: Query) -> str:
+def describe_silence(query: Query, as_of: int | None = None) -> str:
     """Return the sentences of a page that has nothing: that it has not, unknown words, and how to ask on."""
-    return " ".join(filter(None, (_NOTHING, describe_unknown(unknown_words(query)), _ASK_ON)))
+    return " ".join(filter(None, (_NOTHING, describe_unknown(unknown_words(query), as_of), _ASK_ON)))
 
 
 def lay_out_silence(

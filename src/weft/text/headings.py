@@ -17,6 +17,8 @@ from weft.text.numerals import HAN_NUMBER, read_number, read_number_word
 _MAX_HEADING_CHARACTERS: Final = 90
 _MAX_MARKED_CHARACTERS: Final = 400
 """A heading that the file itself marks, or that says it is a chapter, may be a long sentence."""
+_MIN_MARKED: Final = 3
+"""So many headings that the file marks are its structure; fewer may be the title of a book and of its parts."""
 _MAX_NUMBER_WORDS: Final = 5
 """`one hundred and twenty one` has no more words."""
 
@@ -82,6 +84,11 @@ def find_headings(text: str, low: int, high: int) -> list[Heading]:
     read = _join_numbers(
         [heading for line in _candidate_lines(text, low, high) for heading in _read_line(text, line)]
     )
+    # What the file itself marks comes first: then a line with a number alone is a scene, a verse or a list.
+    marked = [heading for heading in read if text[heading.start : heading.end].lstrip().startswith("#")]
+    called = [heading for heading in read if heading.kind == CHAPTER and heading not in marked]
+    if len(marked) >= _MIN_MARKED and len(called) < len(marked):
+        read = marked
     by_kind: dict[str, list[Heading]] = {}
     for heading in read:
         by_kind.setdefault(heading.kind, []).append(heading)

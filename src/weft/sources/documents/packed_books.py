@@ -1,7 +1,9 @@
 """Read books that are archives (EPUB, Word, OpenDocument): their text, with headings marked as in Markdown."""
 
+import posixpath
+import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import PurePosixPath
 from typing import Final
@@ -20,6 +22,17 @@ _EBOOK_BLOCKS: Final = frozenset(
 _EBOOK_HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _EBOOK_HIDDEN: Final = frozenset({"script", "style", "head", "nav"})
 """Elements of an EPUB's documents that hold no words of the book."""
+_NCX_TYPE: Final = "application/x-dtbncx+xml"
+_MIN_LISTED: Final = 2
+"""A table of contents with fewer entries, such as the whole book, tells no chapters."""
+_FRONT_MATTER: Final = re.compile(
+    r"(?:cover|title ?page|half ?title|copyright(?: page)?|(?:table of )?contents|dedication|epigraph|colophon"
+    r"|about the (?:author|publisher)|also by.*|acknowledge?ments?|imprint|index|notes|endnotes|advertisements?"
+    r"|the full project gutenberg licen[sc]e|transcriber.s notes?)",
+    re.IGNORECASE,
+)
+"""Entries of a table of contents at which no chapter begins."""
+_WORD: Final = re.compile(r"[^\W_]+")
 _OFFICE_TEXT: Final = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 
 
@@ -64,18 +77,25 @@ def _office_paragraphs(archive: zipfile.ZipFile) -> Iterator[str]:
 
 
 def _epub_pages(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Iterate over the texts of an EPUB's documents in reading order."""
+    """Iterate over the texts of an EPUB's documents in reading order, headed as its table of contents says."""
     # The container names the package file, its manifest the documents, and its spine their order.
     container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
     package = next(
         element.get("full-path") or "" for element in container.iter() if element.tag.endswith("}rootfile")
     )
     contents = ElementTree.fromstring(archive.read(package))
-    hrefs = {item.get("id"): item.get("href") or "" for item in contents.iter() if item.tag.endswith("}item")}
+    items = [item for item in contents.iter() if item.tag.endswith("}item")]
     folder = PurePosixPath(package).parent
+    paths = {item.get("id"): (folder / unquote(item.get("href") or "")).as_posix() for item in items}
     named = [item.get("idref") for item in contents.iter() if item.tag.endswith("}itemref")]
-    pages = [(folder / unquote(hrefs[item_id])).as_posix() for item_id in named if item_id in hrefs]
+    pages = [paths[item_id] for item_id in named if item_id in paths]
     sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+    lists = [
+        paths[item.get("id")]
+        for item in items
+        if "nav" in (item.get("properties") or "").split() or item.get("media-type") == _NCX_TYPE
+    ]
+    titles = _read_contents(archive, [name for name in lists if 0 < sizes.get(name, 0) <= MAX_XML_BYTES])
     unread = MAX_XML_BYTES
     # Each once: a spine may name one page any number of times, and the book would grow without end.
     for name in dict.fromkeys(pages):
@@ -83,21 +103,90 @@ def _epub_pages(archive: zipfile.ZipFile) -> Iterator[str]:
         if unread < 0:
             raise SourceError(f"The pages unpack to more than {MAX_XML_BYTES:,} bytes. Split the book.")
         if name in sizes:
-            page = _EpubPage()
+            page = _EpubPage(titles.get(name, {}), is_listed=bool(titles))
             page.feed(archive.read(name).decode("utf-8", "replace"))
             yield page.text()
 
 
-class _EpubPage(HTMLParser):
-    """A parser that reads one document of an EPUB into paragraphs."""
+Titles = dict[str, str]
+"""The titles of a table of contents for one page, by the id of the element at which each begins, or ""."""
+
+
+def _read_contents(archive: zipfile.ZipFile, lists: Sequence[str]) -> dict[str, Titles]:
+    """Return the titles of the first table of contents that names chapters, by page; none if it names only one."""
+    for name in lists:
+        entries = _ContentsList()
+        entries.feed(archive.read(name).decode("utf-8", "replace"))
+        folder = PurePosixPath(name).parent
+        found: dict[str, Titles] = {}
+        for href, title in entries.found:
+            file, _, fragment = href.partition("#")
+            page = posixpath.normpath((folder / unquote(file)).as_posix()) if file else name
+            # Of several entries for one place the first, which is the outermost.
+            if not _FRONT_MATTER.fullmatch(title):
+                found.setdefault(page, {}).setdefault(unquote(fragment), title)
+        if sum(map(len, found.values())) >= _MIN_LISTED:
+            return found
+    return {}
+
+
+class _ContentsList(HTMLParser):
+    """A parser that reads the links and titles of a table of contents, of EPUB 3 (nav) or EPUB 2 (ncx)."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self._paragraphs: list[str] = [""]
+        self.found: list[tuple[str, str]] = []
+        self._is_contents, self._href, self._label = True, "", ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "nav":
+            # A file may list pages and landmarks too, each in a nav of its own type.
+            self._is_contents = (values.get("epub:type") or "toc") == "toc"
+        elif tag in ("pagelist", "navlist"):
+            self._is_contents = False
+        elif tag == "a":
+            self._href, self._label = values.get("href") or "", ""
+        elif tag == "navpoint":
+            self._label = ""
+        elif tag == "content" and self._is_contents:
+            # In an ncx the label comes before the place.
+            self._add(values.get("src") or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a" and self._href and self._is_contents:
+            self._add(self._href)
+
+    def handle_data(self, data: str) -> None:
+        self._label += data
+
+    def _add(self, href: str) -> None:
+        title = " ".join(self._label.split())
+        if href and title:
+            self.found.append((href, title))
+        self._href, self._label = "", ""
+
+
+class _EpubPage(HTMLParser):
+    """A parser that reads one document of an EPUB into paragraphs, with the headings of the table of contents."""
+
+    def __init__(self, titles: Titles, *, is_listed: bool = False) -> None:
+        super().__init__(convert_charrefs=True)
+        self._paragraphs: list[str] = [f"# {titles[''].strip()}"] if "" in titles else [""]
+        self._titles = {_plain(title) for title in titles.values()}
+        self._by_id = {place: title for place, title in titles.items() if place}
+        self._is_listed = is_listed
         self._skipped_depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._skipped_depth += tag in _EBOOK_HIDDEN
+        values = dict(attrs)
+        for place in (values.get("id"), values.get("name") if tag == "a" else None):
+            if place in self._by_id:
+                self._paragraphs += [f"# {self._by_id.pop(place)}", ""]
         if tag in _EBOOK_BLOCKS:
             self._paragraphs.append("# " if tag in _EBOOK_HEADINGS else "")
         elif tag == "br":
@@ -119,6 +208,24 @@ class _EpubPage(HTMLParser):
             self._paragraphs[-1] += " " * data[0].isspace() + words + " " * data[-1].isspace()
 
     def text(self) -> str:
-        """Return the paragraphs, separated by blank lines."""
-        stripped = (paragraph.strip() for paragraph in self._paragraphs)
-        return "\n\n".join(paragraph for paragraph in stripped if paragraph and paragraph != "#")
+        """Return the paragraphs, separated by blank lines; a heading that a listed title repeats stands once."""
+        kept: list[str] = []
+        listed = ""
+        for paragraph in (each.strip() for each in self._paragraphs):
+            words = _plain(paragraph.removeprefix("# "))
+            if not words and paragraph != "* * *":
+                continue
+            # The page often prints a title in pieces below each other: `Chapter 7`, then `The Ferry`.
+            if listed and words in listed:
+                continue
+            is_heading = paragraph.startswith("# ")
+            listed = words if is_heading and words in self._titles else ""
+            # What the book's own list does not name is a heading inside of a chapter, or of a title page.
+            is_unlisted = is_heading and self._is_listed and not listed
+            kept.append(paragraph.removeprefix("# ") if is_unlisted else paragraph)
+        return "\n\n".join(kept)
+
+
+def _plain(text: str) -> str:
+    """Return words as titles are compared: without case and marks."""
+    return " ".join(_WORD.findall(text.casefold()))
