@@ -205,6 +205,10 @@ def test_a_key_compares_its_own_tenants_and_sessions_only(service: Service) -> N
     done = service.http.get("/explore/compare", params={"left": f"context={kept.id}", "right": side()})
     assert done.status_code == 422
     assert "No kept context" in done.json()["detail"]
+    # An id that nobody has gets the same words, and no ids of others.
+    for name in ("0" * len(kept.id), kept.id[:1]):
+        missing = service.http.get("/explore/compare", params={"left": f"context={name}", "right": side()})
+        assert missing.json()["detail"] == done.json()["detail"].replace(kept.id, name)
     refused = service.http.get("/explore/compare", params={"left": side(), "right": "topic=lunch&tenants=other"})
     assert refused.status_code == 403
 

@@ -356,7 +356,8 @@ def _check_grant(grant: Grant, now: datetime) -> None:
     for route in grant.routes:
         if not _ROUTE.match(route):
             raise InvalidInput(f"{route!r} is no route. Give the beginning of a path, such as /api/context.")
-    if any(amount < 0 for amount in asdict(grant.limits).values()):
-        raise InvalidInput("A limit is a number of 1 or more, or 0 for none.")
+    for name, amount in asdict(grant.limits).items():
+        if amount < 0:
+            raise InvalidInput(f"A limit of {amount} {name} is below 0. Give 1 or more, or 0 for no limit.")
     if grant.expires is not None and grant.expires <= now:
         raise InvalidInput(f"A key cannot expire in the past ({_moment(grant.expires)}). Give a later time.")

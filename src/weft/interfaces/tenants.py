@@ -31,6 +31,8 @@ _EDGES_PER_PAGE: Final = 1000
 _NODES_PER_WRITE: Final = 200
 _KEYS_PER_DELETION: Final = 500
 """Items that are read or written together: some megabytes at most."""
+_QUOTED_CHARACTERS: Final = 80
+"""Characters of a line that an error quotes, enough to find it."""
 _MAX_LINE_BYTES: Final = 32_000_000
 """The longest line of an export: the longest text of a node takes 30 MB with every character escaped."""
 _DRAWN_AGAIN: Final = ("mentions", "shared_tag", "similar")
@@ -160,7 +162,10 @@ def import_lines(weft: Weft, lines: Iterable[bytes], tenant: str, may_link: Call
     # A tenant that may not be linked to must not be told from one that is not there.
     foreign = next((edge.target_tenant for edge in edges if edge.target_tenant not in (None, tenant)), None)
     if foreign is not None and not all(may_link(edge.target_tenant or tenant) for edge in edges):
-        raise InvalidInput(f"An edge leads to tenant {foreign!r}, into which this caller may not link.")
+        raise InvalidInput(
+            f"An edge leads to tenant {foreign!r}, into which this caller may not link. Nothing was imported: "
+            "leave such edges out, or import with a key for both tenants."
+        )
     with weft.store.writing():
         weft.put(nodes)
         weft.put(edges=edges)
@@ -228,15 +233,22 @@ def _node_from(plain: object, tenant: str) -> Node:
     try:
         read = msgspec.convert(plain, _ExportedNode)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"A node of the export cannot be read ({error}): {str(plain)[:80]}.") from error
+        raise InvalidInput(_describe_unreadable("node", plain, error)) from error
     return Node(**{**asdict(read), "tenant": tenant})
+
+
+def _describe_unreadable(what: str, plain: object, error: msgspec.ValidationError) -> str:
+    shown = str(plain)[:_QUOTED_CHARACTERS]
+    return (
+        f"The {what} {shown} of the export cannot be read ({error}). Correct the line, or export the tenant again."
+    )
 
 
 def _edge_from(plain: object, tenant: str) -> Edge:
     try:
         edge = msgspec.convert(plain, Edge)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"An edge of the export cannot be read ({error}): {str(plain)[:80]}.") from error
+        raise InvalidInput(_describe_unreadable("edge", plain, error)) from error
     return replace(edge, tenant=tenant)
 
 

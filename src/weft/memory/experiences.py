@@ -200,7 +200,9 @@ def apply_outcome(experience: Experience, outcome: Outcome, now: datetime) -> Ex
 def withdraw_outcome(experience: Experience) -> Experience:
     """Return the resolved experience open again; what it was resolved as stays on record."""
     if experience.status == OPEN:
-        raise InvalidInput(f"Experience {experience.id} is open: it has no outcome to take back.")
+        raise InvalidInput(
+            f"Experience {experience.id} is open: it has no outcome to take back. Resolve it first."
+        )
     day = f" on {experience.resolved:%Y-%m-%d}" if experience.resolved else ""
     result = f": {experience.result}" if experience.result else ""
     return replace(

@@ -117,8 +117,10 @@ def reject_draft(weft: "Weft", folder: Path, name: str, *, tenant: str = DEFAULT
 
 def restore_draft(weft: "Weft", name: str, *, tenant: str = DEFAULT_TENANT) -> None:
     """Let an entity that was rejected be drafted again."""
-    if weft.store.units(tenant, _CODEX_SOURCE).get(name) != _REJECTED:
-        raise InvalidInput(f"No draft of {name!r} was rejected.")
+    stamps = weft.store.units(tenant, _CODEX_SOURCE)
+    if stamps.get(name) != _REJECTED:
+        rejected = ", ".join(sorted(each for each, stamp in stamps.items() if stamp == _REJECTED)) or "(none)"
+        raise InvalidInput(f"No draft of {name!r} was rejected. Rejected ones: {rejected}.")
     weft.store.write(Changes(units=((tenant, _CODEX_SOURCE, name, ""),)))
 
 

@@ -90,10 +90,19 @@ def _made(weft: Weft, request: Request, now: datetime, notes: tuple[str, ...] = 
 
 
 def _find_kept(weft: Weft, name: str, caller: Caller, readable: set[str]) -> Record:
-    record = weft.contexts.find(name)
-    # The same words as for an id that nobody has: that one exists is nobody else's business.
-    if not may_see(caller, record, readable):
-        raise InvalidInput(f"No kept context has the id {name!r}.")
+    record: Record | None
+    try:
+        record = weft.contexts.find(name)
+    except InvalidInput:
+        # The error lists ids of others, which only the one user of a store without keys may see.
+        if not caller.key:
+            raise
+        record = None
+    # The same words for an id that nobody has and for one of others: that it exists is not for this caller.
+    if record is None or not may_see(caller, record, readable):
+        raise InvalidInput(
+            f"No kept context that this caller may see has the id {name!r}. Choose one of those that are listed."
+        )
     return record
 
 

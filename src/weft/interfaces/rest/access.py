@@ -98,7 +98,11 @@ def admit(connection: Connection, peer: Peer, service: Served) -> Caller | None:
         if needed in (Scope.WRITE, Scope.MEMORY) and service.serving.read_only:
             raise Problem(403, "This service only reads. Write to one that was started without --read-only.")
         has = ", ".join(scope for scope in Scope if scope in caller.scopes)
-        raise Problem(403, f"This needs a key with the scope {needed}, and this one has: {has or '(none)'}.")
+        raise Problem(
+            403,
+            f"This needs a key with the scope {needed}, and this one has: {has or '(none)'}. `weft keys create "
+            f"--scope {needed}` makes one.",
+        )
     return caller
 
 

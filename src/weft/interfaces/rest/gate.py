@@ -277,7 +277,7 @@ class _HeldBody:
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Problem(400, "The connection was closed before the body was complete.")
+                raise Problem(400, "The connection was closed before the body was complete. Send all of it again.")
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > most:

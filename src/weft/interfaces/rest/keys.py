@@ -149,7 +149,7 @@ def _managed(keys: KeyRing, caller: Caller, key_id: str) -> Key:
     """Return a key; one that the caller may not manage is as absent as one that is not there."""
     key = next((key for key in keys.all_keys() if key.id == key_id and _manages(caller, key)), None)
     if key is None:
-        raise Problem(404, f"There is no key {key_id} that this caller may manage.")
+        raise Problem(404, f"There is no key {key_id} that this caller may manage. GET /api/keys lists those.")
     return key
 
 

@@ -72,7 +72,7 @@ def node_of(service: Served, caller: Caller, shown: int) -> Node:
     with weft.store.snapshot(View(tenants)) as snapshot:
         row = snapshot.nodes([number]).get(number)
     if row is None:
-        raise Problem(404, f"There is no node {shown} that this caller may read.")
+        raise Problem(404, f"There is no node {shown} that this caller may read. GET /api/nodes lists those.")
     return row.node
 
 
@@ -245,7 +245,7 @@ def _find_edge(service: Served, caller: Caller, edge_id: str) -> ListedEdge:
     # One pair of nodes may be linked by several types of edges; the store filters by the ends only.
     edge = next((listed for listed in found if listed.edge.type == edge_type), None)
     if edge is None:
-        raise Problem(404, f"There is no edge {edge_id} that this caller may read.")
+        raise Problem(404, f"There is no edge {edge_id} that this caller may read. GET /api/edges lists those.")
     return edge
 
 
