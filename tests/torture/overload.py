@@ -20,7 +20,7 @@ from torture.served import NODES_OF_A_TENANT, TOPICS, Server, make_keys, make_st
 from weft.interfaces.keys import Grant, Scope
 
 _TENANTS = 20
-_CALLERS = 16
+_CALLERS = 64
 """Callers that wait for their answers, while it is measured what the service can carry."""
 _DEADLINE_SECONDS = 8
 _LATE_SECONDS = 2.0
