@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from rest_service import EXAMPLES, make_service, running
 from weft import Weft
@@ -14,12 +15,27 @@ UNSUITABLE = ("/import", "/snapshots")
 SEQUENCES = 8
 
 
+def name_one_tenant(described: Any) -> None:
+    """Let all requests be of one tenant: what one of them makes is rightly not there for another tenant."""
+    for value in described.values() if isinstance(described, dict) else described:
+        if isinstance(value, dict | list):
+            name_one_tenant(value)
+    if isinstance(described, dict) and isinstance(described.get("properties"), dict):
+        if "tenant_id" in described["properties"]:
+            described["properties"]["tenant_id"] = {"type": "string", "enum": ["support"]}
+    elif isinstance(described, dict) and described.get("name") == "tenant_id":
+        is_list = described["schema"].get("type") == "array"
+        one = {"type": "string", "enum": ["support"]}
+        described["schema"] = {"type": "array", "items": one, "minItems": 1} if is_list else one
+
+
 def test_sequences_of_requests_keep_to_the_description(tmp_path: Path) -> None:
     store = tmp_path / ".weft"
     with Weft.open(store) as weft:
         weft.index(EXAMPLES / "helpdesk")
     service = make_service(store)
-    described = service.http.app.openapi()  # type: ignore[attr-defined]
+    described = service.http.get("/openapi.json").json()
+    name_one_tenant(described)
     paths = {path: told for path, told in described["paths"].items() if not path.endswith(UNSUITABLE)}
     file = tmp_path / "openapi.json"
     file.write_text(json.dumps({**described, "paths": paths}), encoding="utf-8")
