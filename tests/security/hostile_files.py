@@ -110,7 +110,7 @@ OTHERS: Mapping[str, Callable[[], bytes]] = {
     "deep.jsonl": lambda: b"[" * 2_000_000,
     "deep.ipynb": lambda: b'{"cells":' + b"[" * 2_000_000,
     "lists.ipynb": lambda: b'{"cells":' + b"[" * 900 + b"]" * 900 + b',"metadata":{},"nbformat":4}',
-    "cells.ipynb": lambda: json.dumps({"cells": [{"cell_type": "raw", "source": "x"}] * 100_000}).encode(),
+    "cells.ipynb": lambda: json.dumps({"cells": [{"cell_type": "raw", "source": "x"}] * 500_000}).encode(),
     "deep.toml": lambda: b"a=" + b"[" * 300_000,
     "laughs.yaml": YAML_LAUGHS.encode,
     "deep.yaml": lambda: b"[" * 100_000,

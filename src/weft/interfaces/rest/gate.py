@@ -75,7 +75,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, served: Served) -> None:
         self._app, self._served = app, served
-        self._lanes = Lanes()
+        self._lanes = Lanes(served.serving.on_server)
         self._held_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -53,13 +53,17 @@ class LaneSize(Struct, frozen=True):
 SIZES: Final = {
     LaneName.LIGHT: LaneSize(32, 256, 5.0),
     LaneName.HEAVY: LaneSize(1, 8, 20.0),
-    LaneName.WRITE: LaneSize(4, 64, 20.0),
+    # A store in a file takes one write at a time: more of them at once would wait for each other where nothing
+    # bounds it, and be acknowledged long after their deadline.
+    LaneName.WRITE: LaneSize(1, 16, 5.0),
     LaneName.BULK: LaneSize(1, 8, 30.0),
     LaneName.ADMIN: LaneSize(2, 16, 10.0),
 }
+SIZES_ON_SERVER: Final = {**SIZES, LaneName.WRITE: LaneSize(4, 64, 20.0)}
+"""The lanes over a store on a server, which takes several writes at once."""
 _THREADS_BESIDE: Final = 8
 """Threads for what takes no place in a lane: whether a remembered answer is still true is seen in microseconds."""
-THREADS: Final = sum(size.at_once for size in SIZES.values()) + _THREADS_BESIDE
+THREADS: Final = sum(size.at_once for size in SIZES_ON_SERVER.values()) + _THREADS_BESIDE
 """Threads that work: one for each request that is let in, and some beside."""
 
 
@@ -95,13 +99,14 @@ class Lane:
 class Lanes:
     """The lanes of one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_server: bool = False) -> None:
+        self._sizes = SIZES_ON_SERVER if on_server else SIZES
         self._lanes: dict[LaneName, Lane] = {}
 
     def get(self, name: LaneName) -> Lane:
         """Return a lane; it is made when it is first used, because it belongs to the running event loop."""
         if name not in self._lanes:
-            self._lanes[name] = Lane(name, SIZES[name])
+            self._lanes[name] = Lane(name, self._sizes[name])
         return self._lanes[name]
 
 

@@ -15,6 +15,8 @@ from weft.text.redact import redact
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MAX_CHARACTERS: Final = 1_000_000
 """Text that is kept of one notebook; those with more hold data between their cells."""
+_MAX_CELLS: Final = 20_000
+"""Cells that are read of one notebook: people write some hundred, and half a million take minutes."""
 _MAX_CELL_CHARACTERS: Final = 50_000
 """Text that is kept of one cell: a longer one is data that was pasted."""
 _MAX_OUTPUT_LINES: Final = 5
@@ -42,7 +44,9 @@ class Notebook(DocumentFiles):
         cells = _find_cells(notebook)
         if cells is None:
             return content
-        kept = [{**cell, "attachments": {}, "outputs": _shorten_outputs(cell.get("outputs"))} for cell in cells]
+        # One cell more than is read shows that there were more.
+        first = cells[: _MAX_CELLS + 1]
+        kept = [{**cell, "attachments": {}, "outputs": _shorten_outputs(cell.get("outputs"))} for cell in first]
         short = {"metadata": notebook.get("metadata"), "cells": kept}
         # On lines of their own, as notebooks are saved: secrets are searched for by line.
         return orjson.dumps(short, option=orjson.OPT_INDENT_2)
@@ -57,7 +61,10 @@ class Notebook(DocumentFiles):
         if cells is None:
             return None, (Problem(name, "The file holds no cells, so it is no notebook. Save it again."),)
         language = _find_language(notebook)
-        blocks, problems = _keep_first([block for cell in cells for block in _cell_blocks(cell, language)], name)
+        read = cells[:_MAX_CELLS]
+        blocks, problems = _keep_first([block for cell in read for block in _cell_blocks(cell, language)], name)
+        if len(cells) > _MAX_CELLS:
+            problems += (Problem(name, f"Only the first {_MAX_CELLS:,} cells were read. Split the notebook."),)
         # Decoded again, because JSON may hold lone surrogates that no store can keep.
         text, _ = decode(clean(redact("\n\n".join(blocks)).text).encode("utf-8", "replace"), name)
         headings = tuple(_find_headings(text))
