@@ -114,8 +114,8 @@ MARK: Final = "mark"
 TEST_TAG: Final = "test-code"
 """The tag that the code source gives to everything in test files."""
 
-_UNASKED_COMMIT_FACTOR: Final = 0.5
-"""The factor for commits where nobody asks for history: they repeat the words of what they changed."""
+_UNASKED_FACTOR: Final = 0.5
+"""The factor for commits and change logs unless history is asked for: they repeat the words of what changed."""
 _ASKED_TESTS_FACTOR: Final = 1.6
 """The factor for test code where tests are asked for; it takes back what profiles lower tests by."""
 _CHANGE_LOG_VALUE: Final = 0.15
@@ -397,19 +397,20 @@ def weigh_by_shape(
     # Decided once: most candidates get nothing, and a page has hundreds.
     wants_history = asks_history(shapes)
     asks_changes = bool(shapes.asked & {Shape.HISTORY, Shape.RELEASES})
-    asks_tests = Shape.TESTS in shapes.asked
     # A summary tells what both sides said.
     answer_factor = 1.0 if Shape.SUMMARY in shapes.asked else _ANSWER_FACTORS[shapes.speaker]
 
     def weigh(candidate: Candidate) -> Candidate:
         node = candidate.node
         if node.kind == COMMIT and not wants_history:
-            candidate = _with_parts(candidate, {"shape_factor": _UNASKED_COMMIT_FACTOR})
-        elif asks_tests and TEST_TAG in node.tags:
+            candidate = _with_parts(candidate, {"shape_factor": _UNASKED_FACTOR})
+        elif Shape.TESTS in shapes.asked and TEST_TAG in node.tags:
             candidate = _with_parts(candidate, {"shape_factor": _ASKED_TESTS_FACTOR})
-        elif asks_changes and _CHANGE_LOG.search(node.origin.file or ""):
+        elif _CHANGE_LOG.search(node.origin.file or ""):
             raised = {"shape": _CHANGE_LOG_VALUE, f"shape_{Shape.RELEASES}": _CHANGE_LOG_VALUE}
-            candidate = _with_parts(candidate, raised)
+            candidate = _with_parts(
+                candidate, raised if asks_changes else {"shape_factor": _UNASKED_FACTOR}
+            )
         elif node.fields.get("role") == Speaker.ASSISTANT:
             candidate = _with_parts(candidate, {"shape_factor": answer_factor})
         each = wanted.get(node.id)

@@ -326,3 +326,17 @@ def test_a_question_of_a_shape_has_the_same_page_in_a_store_that_was_built_other
             here, there = ferry.context(question, max_tokens=600), other.context(question, max_tokens=600)
             assert shaped(here, "callers") == shaped(there, "callers")
             assert shaped(here, "flow") == shaped(there, "flow")
+
+
+def test_a_change_log_comes_after_the_documents_unless_changes_are_asked_for(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    text = "Sessions are kept in a signed cookie, and the cookie is dropped when the browser is closed."
+    (docs / "release-notes.md").write_text(f"# Release notes\n\n## 2.0\n\n{text} Sessions of 1.0 are read too.\n")
+    (docs / "sessions.md").write_text(f"# Where they live\n\n{text} A session has no size of its own.\n")
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(docs)
+        plain = weft.context("where are sessions kept?", max_tokens=400).text
+        changes = weft.context("which release changed where sessions are kept?", max_tokens=400).text
+    assert plain.index("sessions.md") < plain.index("release-notes.md")
+    assert changes.index("release-notes.md") < changes.index("sessions.md")
