@@ -408,9 +408,7 @@ def weigh_by_shape(
             candidate = _with_parts(candidate, {"shape_factor": _ASKED_TESTS_FACTOR})
         elif _CHANGE_LOG.search(node.origin.file or ""):
             raised = {"shape": _CHANGE_LOG_VALUE, f"shape_{Shape.RELEASES}": _CHANGE_LOG_VALUE}
-            candidate = _with_parts(
-                candidate, raised if asks_changes else {"shape_factor": _UNASKED_FACTOR}
-            )
+            candidate = _with_parts(candidate, raised if asks_changes else {"shape_factor": _UNASKED_FACTOR})
         elif node.fields.get("role") == Speaker.ASSISTANT:
             candidate = _with_parts(candidate, {"shape_factor": answer_factor})
         each = wanted.get(node.id)
