@@ -80,16 +80,16 @@ def take_census(weft: "Weft", tenants: Sequence[str], now: datetime) -> Census:
                 problems = problems_of(reasons)
                 sources.append(
                     SourceCount(
-                        tenant,
-                        source,
-                        len(own),
-                        _count_common(own, by_kind),
-                        _count_common(own, ages),
-                        str(folders.get((tenant, source), "")),
-                        tuple(file for holder, name, file in fresh.marks if (holder, name) == (tenant, source)),
-                        count_reasons(reasons),
-                        problems[:_NAMED_PROBLEMS],
-                        len(problems),
+                        tenant=tenant,
+                        source=source,
+                        nodes=len(own),
+                        kinds=_count_common(own, by_kind),
+                        ages=_count_common(own, ages),
+                        folder=str(folders.get((tenant, source), "")),
+                        changed=tuple(file for *owner, file in fresh.marks if owner == [tenant, source]),
+                        left_out=count_reasons(reasons),
+                        problems=problems[:_NAMED_PROBLEMS],
+                        problem_count=len(problems),
                     )
                 )
     status = weft.status(tenants)

@@ -126,6 +126,9 @@ def _with_opening(outcome: Outcome, opened: Mapping[NodeRef, Item]) -> Outcome:
     return replace(outcome, item=item, reason=Reason.OPENS_FILE, explanation=Reason.OPENS_FILE.value)
 
 
+# --- what each slot gets of the budget -------------------------------------------------------------------------
+
+
 Filler = SlotFiller | SnippetFiller
 
 
