@@ -20,7 +20,7 @@ from weft.pipeline.retrieve import RetrievalResult
 from weft.ports import KNOWLEDGE_KINDS, NOTE_FORM, TANA_FORM, Embedder, Index, LayeredEmbedder, Snapshot, Store
 from weft.profiles import load_lenses, load_profile, profile_files_state, usable_profiles, with_lenses
 from weft.profiles.types import Profile
-from weft.runtime.cache import LruCache
+from weft.runtime.cache import LruCache, open_shared
 from weft.store import OpenedStore, SqliteStore
 from weft.store.sqlite.lookup import count_waiting
 from weft.text.terms import analyze
@@ -145,8 +145,14 @@ class Reader:
     def reading(self, view: View) -> Iterator[Reading]:
         """Pin one consistent reading of the store, with its index and embedder.
 
-        Files that changed since they were read are read again first, or their nodes are marked.
+        Files that changed since they were read are read again first, or their nodes are marked. Inside
+        `checking_once` all that read the same view read one moment.
         """
+        with open_shared((self, view), lambda: self._open_reading(view)) as reading:
+            yield reading
+
+    @contextmanager
+    def _open_reading(self, view: View) -> Iterator[Reading]:
         if view.consistency and view.consistency not in CONSISTENCIES:
             raise UnknownName("consistency", view.consistency, CONSISTENCIES)
         if view.as_of is not None and not 0 <= view.as_of <= _LAST_SEQUENCE:
@@ -413,12 +419,12 @@ def find_named(name: str, snapshot: Snapshot) -> tuple[Node, ...]:
     name = name.encode("utf-8", "replace").decode("utf-8")
     # `[[Projects/Atlas#Plan|the plan]]`, as copied out of a note.
     linked = re.split(r"[#|]", name[2:-2])[0].strip() if _is_link(name) else ""
-    for form in (name, name.rpartition("nodeid=")[2], linked, linked and f"{linked}.md"):
-        ids = snapshot.find([form]).get(form, ()) if form else ()
-        rows = snapshot.nodes(ids)
-        if rows:
-            return tuple(rows[number].node for number in ids if number in rows)
-    return ()
+    forms = [form for form in (name, name.rpartition("nodeid=")[2], linked, linked and f"{linked}.md") if form]
+    # All at once: on a server every lookup is a journey there and back.
+    found = snapshot.find(list(dict.fromkeys(forms)))
+    ids = next((found[form] for form in forms if form in found), ())
+    rows = snapshot.nodes(ids)
+    return tuple(rows[number].node for number in ids if number in rows)
 
 
 def _is_link(name: str) -> bool:

@@ -29,6 +29,7 @@ from weft.indexing.working_tree import (
 )
 from weft.model import Node, Stale
 from weft.ports import Embedder, Index, NodeRow, Snapshot, Store, TokenCounter, WritesNow
+from weft.runtime.cache import sharing
 
 REFRESH_SECONDS: Final = 0.15
 """How long changed files are read before a question is answered: it is noticed, but nobody waits for it. What is
@@ -67,16 +68,18 @@ _unchanged: ContextVar[dict[tuple[int, tuple[str, ...]], Freshness] | None] = Co
 
 @contextmanager
 def checking_once() -> Iterator[None]:
-    """Let all readings of one question share a check, if it found no file changed.
+    """Let all readings of one question share a check, if it found no file changed, and one moment of the store.
 
-    A question reads the store two or three times, and looking at thousands of files takes longer than some pages.
+    A question reads the store two or three times, and looking at thousands of files takes longer than some pages;
+    on a server, every further reading is two journeys there and back.
     """
     if _unchanged.get() is not None:
         yield
         return
     token = _unchanged.set({})
     try:
-        yield
+        with sharing():
+            yield
     finally:
         _unchanged.reset(token)
 

@@ -1,12 +1,16 @@
-"""Keep values that were used lately, in a small cache that threads may share."""
+"""Keep values that were used lately in a small cache, and what one question opens open until it is answered."""
 
+import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Generic, TypeVar, cast
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
+Opened = TypeVar("Opened")
 
 
 class LruCache(Generic[Key, Value]):
@@ -56,3 +60,61 @@ class LruCache(Generic[Key, Value]):
         """Drop all values."""
         with self._lock:
             self._entries.clear()
+
+
+# --- something that is open while a question is answered ----------------------------------------------------
+
+
+class _Shared:
+    """What the first who needs it opens, and the others of the same question use too."""
+
+    def __init__(self) -> None:
+        self.held = ExitStack()
+        self.key: object = None
+        self.opened: object = None
+        self.users = 0
+
+    def close(self) -> None:
+        """Close what is open."""
+        self.key = self.opened = None
+        self.held.close()
+
+
+_shared: ContextVar[_Shared | None] = ContextVar("weft_shared", default=None)
+
+
+@contextmanager
+def sharing() -> Iterator[None]:
+    """Let all that `open_shared` opens under one key in the block be the same."""
+    shared = _Shared()
+    token = _shared.set(shared)
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+        shared.close()
+
+
+@contextmanager
+def open_shared(key: object, opening: Callable[[], AbstractContextManager[Opened]]) -> Iterator[Opened]:
+    """Give the block what is open under the key, or open it; outside `sharing` it is the block's own."""
+    shared = _shared.get()
+    # While another key is in use, what it stands for must stay open.
+    if shared is None or (shared.users and shared.key != key):
+        with opening() as own:
+            yield own
+        return
+    if shared.key != key:
+        shared.close()
+        shared.opened, shared.key = shared.held.enter_context(opening()), key
+    shared.users += 1
+    try:
+        yield cast("Opened", shared.opened)
+    except BaseException:
+        # Told of the error, so that it is translated as it would be without sharing; then it is opened anew.
+        if shared.users == 1:
+            shared.key = None
+            shared.held.__exit__(*sys.exc_info())
+        raise
+    finally:
+        shared.users -= 1

@@ -201,6 +201,8 @@ def _read_overlay(snapshot: PostgresSnapshot, nodes: "Ids | None", most: int) ->
     )
     if len(rows) > most:
         return None
+    if nodes is None:
+        snapshot.keep_all_terms(row[2] for row in rows)
     vectors = from_halfvecs([row[-1] for row in rows], dimensions)
     pairs = zip(rows, vectors, strict=True)
     return build_overlay((), [OverlayPassage(row[0], row[1], row[2], row[3], vector) for row, vector in pairs])

@@ -55,6 +55,8 @@ class TermCounts:
     def __init__(self) -> None:
         self.totals: tuple[int, int] | None = None
         self.frequency: dict[int, int] = {}
+        self.is_complete = False
+        """Whether every term of the view is in `frequency`: those that are not are in no passage."""
 
 
 class SnapshotCaches(Struct, frozen=True):
@@ -271,11 +273,18 @@ class PostgresSnapshot:
             return self._caches.scans.get_or_make((self.view, self.sequence), self._scan).of(sorted(terms))
         known = {term: self._terms.frequency.get(term) for term in terms}
         missing = sorted(term for term, count in known.items() if count is None)
-        if missing or self._terms.totals is None:
+        if (missing and not self._terms.is_complete) or self._terms.totals is None:
             known |= self._read_statistics(missing)
         passages, length = self._terms.totals or (0, 0)
         frequency = {term: count for term, count in known.items() if count}
         return TermStatistics(passages, length / passages if passages else 0.0, frequency)
+
+    def keep_all_terms(self, term_hashes: Iterable[bytes]) -> None:
+        """Count the terms of all passages of the view, given as packed hashes, so that none is asked for again."""
+        terms, counts = np.unique(np.frombuffer(b"".join(term_hashes), np.dtype("<u4")), return_counts=True)
+        if self.visible.as_of is None and len(terms) <= _MAX_CACHED_TERMS:
+            self._terms.frequency = dict(zip(terms.tolist(), counts.tolist(), strict=True))
+            self._terms.is_complete = True
 
     def _read_statistics(self, term_hashes: Sequence[int]) -> dict[int, int]:
         """Return how many passages hold each of the terms, and keep it together with the totals."""
