@@ -94,7 +94,7 @@ export class Correcting {
         make("h3", {}, found.changes.length ? "The page would change" : "The page would stay the same"),
         make("p", { class: "hint-text" }, `${count(found.before)} tokens before, ${count(found.after)} after, ${plural(found.unchanged, "item")} unchanged. Nothing is changed yet.`),
         make("ul", { class: "given" }, ...found.changes.map((change) => make("li", {}, make("span", { class: `change ${change.what}` }, `${SIGNS[change.what]} ${change.what}`),
-          make("strong", { dir: "auto" }, change.title || change.key), make("small", { dir: "auto" }, ` ${change.why}`)))),
+          make("strong", { dir: "auto" }, change.title || change.key), make("small", { class: "reason", dir: "auto" }, change.why)))),
         found.toml ? make("details", { class: "toml" }, make("summary", {}, "The profile as TOML"), make("pre", { tabindex: "0" }, found.toml)) : "");
     });
   }
