@@ -1,13 +1,12 @@
 // Compare: two settings or two times side by side, with what appeared, vanished, changed and moved, and why.
 
-import { byId, count, make, plural } from "./dom.js";
+import { byId, count, make, plural, SIGNS } from "./dom.js";
 import { openSource } from "./explain.js";
 import { empty, setUpView, show, tabs, when } from "./frame.js";
 import { ask } from "./service.js";
 
 const FIELDS = ["topic", "profile", "lens", "max_tokens", "floor", "format", "as_of", "tenants"];
 const SIDES = ["left", "right"];
-const SIGNS = { appeared: "+", vanished: "−", changed: "~", moved: "↕", same: "=" };
 
 let choices = null;
 const view = setUpView(draw);

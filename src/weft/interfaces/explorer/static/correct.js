@@ -1,11 +1,10 @@
 // Correct one item: propose, see how the page would change, apply, undo. Only where the service was started with --write.
 
-import { announce, byId, count, make, plural } from "./dom.js";
+import { announce, byId, count, make, plural, SIGNS } from "./dom.js";
 import { ask, Refused, send } from "./service.js";
 
 const FACTORS = [["2", "much higher (× 2)"], ["1.3", "higher (× 1.3)"], ["0.75", "lower (× 0.75)"], ["0.4", "much lower (× 0.4)"]];
 const ENTITIES = ["character", "location", "faction", "object", "event"];
-const SIGNS = { appeared: "+", vanished: "−", changed: "~", moved: "↕" };
 
 export class Correcting {
   constructor(onChanged) {
