@@ -69,7 +69,7 @@ VIEWS: dict[str, tuple[list[tuple[str, object]], str]] = {
 OTHER_VIEWS = frozenset(view.name for view in shell.VIEWS)
 SCREENS = {"wide": (1200, 740), "phone": (390, 760)}
 FREQUENT_COLOURS = 24
-OTHER_COLOURS = 40
+OTHER_COLOURS = 72
 SETTLED_SECONDS = 1.6
 """Seconds until what other budgets would bring has been asked for and drawn."""
 

@@ -80,8 +80,29 @@ def explorer(shared_browser: object, address: str) -> object:
 def writing_explorer(shared_browser: object, tmp_path: Path) -> Iterator[object]:
     """An explorer that may change its store, which has some notes, memories and pages handed out."""
     from chromium import Explorer
-    from worlds_to_correct import make_world_to_correct
+    from small_worlds import make_world_to_correct
 
     store = make_world_to_correct(tmp_path)
     with running(make_service(store, explorer_writes=True)) as found:
+        yield Explorer(shared_browser, found)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def book_explorer(shared_browser: object, tmp_path: Path) -> Iterator[object]:
+    """An explorer that may change its store, which has a short novel."""
+    from chromium import Explorer
+    from small_worlds import make_book
+
+    store = make_book(tmp_path)
+    with running(make_service(store, explorer_writes=True)) as found:
+        yield Explorer(shared_browser, found)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def chat_explorer(shared_browser: object, tmp_path: Path) -> Iterator[object]:
+    """An explorer over a short conversation."""
+    from chromium import Explorer
+    from small_worlds import make_chat
+
+    with running(make_service(make_chat(tmp_path), read_only=True)) as found:
         yield Explorer(shared_browser, found)  # type: ignore[arg-type]

@@ -1,5 +1,8 @@
 """The explorer in a real browser, as a person uses it."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("selenium")
@@ -7,6 +10,7 @@ pytest.importorskip("selenium")
 from chromium import Explorer, requested, set_screen
 from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 QUESTION = "How are large refunds approved?"
 SUPPORT = [("tenants", "support"), ("tenants", "finance")]
@@ -254,3 +258,162 @@ def test_a_ledger_of_thirty_thousand_rows_sorts_scrolls_and_filters_with_few_of_
     assert last[-1] == 0
     assert found == [29_998]
     assert max(len(first), len(last)) < 100
+
+
+@pytest.mark.parametrize(
+    ("query", "control", "value", "name"),
+    [
+        ([("topic", QUESTION), *SUPPORT], "#profile", "knowledge", "profile"),
+        ([("topic", "Tamsin Roke"), ("profile", "notes")], "#lens", "writing", "lens"),
+        ([("topic", QUESTION), *SUPPORT], "#format", "xml", "format"),
+        ([("topic", QUESTION), *SUPPORT], "#floor", "1", "floor"),
+        ([("topic", QUESTION), *SUPPORT], "#budget-number", "250", "max_tokens"),
+        ([("topic", "What happens in Springs?"), ("profile", "narrative")], "#as-of", "2", "as_of"),
+        ([("topic", QUESTION), *SUPPORT], "#tenant-choices input[value=finance]", "", "tenants"),
+    ],
+)
+def test_every_control_redraws_the_page_and_stands_in_the_address(
+    explorer: Explorer, query: list[tuple[str, object]], control: str, value: str, name: str
+) -> None:
+    explorer.open(*query)
+    before = explorer.text("#page")
+    script = """
+        const control = document.querySelector(arguments[0]);
+        if (control.type === 'checkbox') control.click();
+        else {
+          control.value = arguments[1];
+          for (const event of ['input', 'change']) control.dispatchEvent(new Event(event, {bubbles: true}));
+        }"""
+    explorer.browser.execute_script(script, control, value)
+    explorer.wait("return document.querySelector('#page').textContent !== arguments[0]", before)
+    assert explorer.query[name] == ([value] if value else ["support"])
+    after = explorer.text("#page")
+    explorer.browser.back()
+    explorer.wait("return document.querySelector('#page').textContent === arguments[0]", before)
+    explorer.browser.forward()
+    explorer.wait("return document.querySelector('#page').textContent === arguments[0]", after)
+
+
+def test_a_page_is_copied_and_downloaded_as_the_model_gets_it(explorer: Explorer, tmp_path: Path) -> None:
+    explorer.open(("topic", QUESTION), ("max_tokens", 500), ("view", "raw"), *SUPPORT)
+    explorer.browser.execute_cdp_cmd(
+        "Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+    )
+    explorer.browser.execute_cdp_cmd(
+        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
+    )
+    shown = "\n".join(
+        explorer.browser.execute_script(
+            "return [...document.querySelectorAll('.line')].map(each => each.textContent)"
+        )
+    )
+    explorer.find("#copy").click()
+    explorer.wait_for("#status", "Copied")
+    copied = explorer.browser.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
+    assert copied.rstrip("\n") == shown
+    explorer.find("#download").click()
+    explorer.wait_for("#status", "Downloaded weft-")
+    name = explorer.text("#status").removeprefix("Downloaded ")
+    WebDriverWait(explorer.browser, 10).until(lambda _: (tmp_path / name).is_file())
+    assert name.endswith(".md")
+    assert (tmp_path / name).read_text("utf-8") == copied
+
+
+def test_pointing_at_a_line_lights_its_item_in_the_ledger_and_the_bar(explorer: Explorer) -> None:
+    explorer.open(("topic", QUESTION), ("max_tokens", 700), *SUPPORT)
+    line = explorer.find(".line.known")
+    ActionChains(explorer.browser).move_to_element(line).perform()
+    explorer.wait("return document.querySelector('.entry.lit') !== null")
+    rows = "return ['.entry.lit', '.segment.lit'].map(each => document.querySelector(each).dataset.row)"
+    entry, segment = explorer.browser.execute_script(rows)
+    assert entry == segment
+    assert "line=" not in explorer.browser.current_url
+
+
+def test_a_line_opens_its_source_at_the_line_it_came_from(explorer: Explorer) -> None:
+    explorer.open(("topic", "leases instead of locks"), ("max_tokens", 900), ("profile", "general"))
+    script = "return [...document.querySelectorAll('.line.known')].find(each => each.textContent.length > 60)"
+    explorer.browser.execute_script(f"{script}.click()".replace("return ", ""))
+    words = explorer.browser.execute_script(f"{script}.textContent").split()[:5]
+    explorer.browser.execute_script("document.querySelector('#page').focus()")
+    explorer.press(Keys.ENTER)
+    explorer.wait("return document.querySelector('#source').open")
+    lit = explorer.browser.execute_script(
+        "return [...document.querySelectorAll('#source-text .lit')].map(each => each.textContent).join(' ')"
+    )
+    assert words[1] in lit
+    seen = """
+        const box = document.querySelector('#source-text').getBoundingClientRect();
+        const line = document.querySelector('#source-text .lit').getBoundingClientRect();
+        return line.bottom > box.top && line.top < box.bottom"""
+    assert explorer.browser.execute_script(seen)
+
+
+def test_the_bar_says_what_was_spent_what_moved_between_sections_and_what_more_tokens_bring(
+    explorer: Explorer,
+) -> None:
+    explorer.open(("topic", "Tamsin Roke"), ("profile", "narrative"), ("max_tokens", 1200))
+    legend = explorer.text("#legend")
+    moved = re.findall(r"([A-Z][\w ]+?) ([\d,]+) of ([\d,]+), (left|took) ([\d,]+)", legend)
+    assert len(moved) == 2
+    numbers = [
+        (int(spent.replace(",", "")), int(share.replace(",", "")), did, int(by.replace(",", "")))
+        for _, spent, share, did, by in moved
+    ]
+    assert all(spent - share == (by if did == "took" else -by) for spent, share, did, by in numbers)
+    assert sum(share for _, share, _, _ in numbers) == 1200
+    unspent = int(re.findall(r"unspent ([\d,]+)", legend)[0].replace(",", ""))
+    spent = int(explorer.text("#figures").split(" ")[0].replace(",", ""))
+    assert spent + unspent == 1200
+    segments = "return document.querySelectorAll('.segment[data-row]').length"
+    printed = int(explorer.text("#counts").split(" ")[0])
+    assert explorer.browser.execute_script(segments) == printed
+    explorer.wait_for("#legend", "+500 would bring")
+    gained = explorer.text("#legend .gain").split(", ")[0]
+    explorer.open(("topic", "Tamsin Roke"), ("profile", "narrative"), ("max_tokens", 1700))
+    explorer.wait_for("#page", gained.split(" and ")[0])
+
+
+def test_a_row_of_the_ledger_has_its_parts_match_path_detail_tokens_reason_and_first_budget(
+    explorer: Explorer,
+) -> None:
+    explorer.open(("topic", QUESTION), ("max_tokens", 700), *SUPPORT)
+    explorer.wait_for("#legend", "would bring")
+    row = ".entry[data-row='0']"
+    assert explorer.browser.execute_script(f'return document.querySelectorAll("{row} .stack b").length') > 1
+    cells = explorer.browser.execute_script(
+        f'return [...document.querySelectorAll("{row} .number")].map(each => each.textContent)'
+    )
+    tokens, match, first = (float(cell.replace(",", "")) for cell in cells)
+    assert tokens > 0
+    assert 0 <= match <= 1
+    assert first in (200, 500)
+    assert "whole · fits whole" in explorer.text(f"{row} small")
+    explorer.find(row).click()
+    card = explorer.text("#card")
+    for words in ("Printed as whole", "fits whole", f"appears from {first:.0f} tokens", "found by its words"):
+        assert words in card
+    assert explorer.browser.execute_script("return document.querySelectorAll('#card .signal').length") > 1
+
+
+def test_why_not_says_which_stage_lost_what_was_never_a_candidate(explorer: Explorer) -> None:
+    explorer.open(
+        ("topic", "Who is Tamsin Roke and what does she write?"), ("max_tokens", 400), ("profile", "notes")
+    )
+    explorer.press("n")
+    explorer.press("Agents over MCP", Keys.ENTER)
+    explorer.wait_for("#why-answer", "no stage proposed it")
+    said = explorer.text("#why-answer")
+    assert "Search: it" in said
+    assert "Walk: " in said
+    explorer.choose("#why-answer button", "Start from it instead")
+    explorer.wait_for("#page", "Agents over MCP")
+
+
+def test_what_is_known_only_later_is_said_to_be_so(explorer: Explorer) -> None:
+    explorer.open(("topic", "Tamsin Roke"), ("as_of", 2), ("profile", "narrative"))
+    explorer.press("n")
+    explorer.press("Springs", Keys.ENTER)
+    explorer.wait_for("#why-answer", "It is not known at point 2")
+    explorer.choose("#why-answer button", "Read everything")
+    explorer.wait("return !location.search.includes('as_of')")

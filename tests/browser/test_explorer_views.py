@@ -1,5 +1,6 @@
 """The views of the explorer that look over the store, in a real browser."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -230,3 +231,41 @@ def test_an_explorer_that_only_looks_offers_no_correction(explorer: Explorer) ->
     assert "Correct" not in explorer.text("#card")
     explorer.press("e")
     explorer.wait_for("#status", "weft explore --write")
+
+
+def test_what_is_stale_and_what_failed_is_said(writing_explorer: Explorer, tmp_path: Path) -> None:
+    folder = tmp_path / "tea"
+    folder.mkdir()
+    (folder / "green.md").write_text("# Green tea\n\nGreen tea is served at four.\n")
+    (folder / "bad.ipynb").write_text("{ this is no notebook")
+    explorer = writing_explorer
+    explorer.open(view="store")
+    explorer.find("#index-path").send_keys(str(folder), Keys.ENTER)
+    explorer.wait_for("#drawn", "written")
+    explorer.wait_for("#drawn", "Last errors")
+    assert "bad.ipynb" in explorer.text(".errors")
+    shutil.rmtree(folder)
+    explorer.open(view="store")
+    explorer.wait_for("#drawn", "Out of date")
+    assert "tea" in explorer.text(".notice")
+
+
+def test_conversations_stand_on_a_timeline_of_their_own(chat_explorer: Explorer) -> None:
+    explorer = chat_explorer.open(("track", "chats"), view="timeline")
+    text = explorer.text(".events")
+    assert text.index("When do we close?") < text.index("At six on Fridays.")
+    explorer.find(".event button").click()
+    explorer.wait("return document.querySelector('#source').open")
+
+
+def test_two_profiles_are_compared_and_every_change_says_why(explorer: Explorer) -> None:
+    side = "topic=How are large refunds approved?&tenants=support&tenants=finance&max_tokens=500"
+    explorer.open(("left", side), ("right", f"{side}&profile=knowledge"), view="compare")
+    explorer.wait_for("#drawn", "profile: 'general' → 'knowledge'")
+    for what in ("appeared", "vanished", "moved"):
+        assert what in explorer.text(".compare-head")
+    changes = "tr:not(.same) .why-cell small"
+    script = "return [...document.querySelectorAll(arguments[0])].map(each => each.textContent.trim())"
+    said = explorer.browser.execute_script(script, changes)
+    assert len(said) > 2
+    assert all(said)

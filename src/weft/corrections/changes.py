@@ -192,8 +192,8 @@ def list_changes(weft: "Weft", tenants: Sequence[str]) -> tuple[Applied, ...]:
     found = []
     for tenant in tenants:
         for number, edit in read_edits(weft.store, tenant).items():
-            says = {FORGET: f"Forgot {edit.title}"}.get(
-                edit.action, f"Changed {', '.join(edit.after)} of {edit.title}"
+            says = {FORGET: f"Forgot “{edit.title}”"}.get(
+                edit.action, f"Changed {', '.join(edit.after)} of “{edit.title}”"
             )
             found.append(Applied(says, edit.at, Undo("edit", tenant, str(number))))
         for number, each in read_corrections(weft.store, tenant).items():

@@ -95,7 +95,8 @@ def _absence(record: Record, ref: Ref, when: str) -> str:
 
 
 def _score_text(entry: LedgerEntry) -> str:
-    parts = ", ".join(f"{name} {value:.2f}" for name, value in sorted(entry.parts.items()))
+    # A part that prints as zero says nothing.
+    parts = ", ".join(f"{name} {value:.2f}" for name, value in sorted(entry.parts.items()) if round(value, 2))
     return f"score {entry.score:.3f}" + (f" ({parts})" if parts else "")
 
 

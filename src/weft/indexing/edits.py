@@ -6,6 +6,7 @@ nodes. It holds what the node was before; `weft forget --prove` removes that too
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from textwrap import shorten
 from typing import Any, Final
 
 import orjson
@@ -26,6 +27,8 @@ EDITABLE: Final = ("title", "summary", "text", "tags")
 """The parts of a node that can be edited."""
 _EDITS_SOURCE: Final = ":edits"
 """The source under whose units edits are kept."""
+_TITLE_CHARACTERS: Final = 80
+"""Characters of a text that stand for the title that a node lacks."""
 
 
 class Edit(Struct, frozen=True):
@@ -43,8 +46,10 @@ class Edit(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The title of the node as it was."""
-        return str(self.node["title"] or self.key)
+        """The title of the node as it was; of one without, such as a memory, the beginning of its text."""
+        return str(
+            self.node["title"] or shorten(str(self.node["text"]), _TITLE_CHARACTERS, placeholder="…") or self.key
+        )
 
 
 def read_edits(store: Store, tenant: str) -> dict[int, Edit]:

@@ -61,21 +61,21 @@ def check_kind(kind: str) -> None:
         raise UnknownName("type of entity", kind, KINDS)
 
 
-class CastTie(Struct, frozen=True):
-    """A tie between two of a cast, by their places in it, with the words that speak for it."""
+class Tie(Struct, frozen=True):
+    """A tie between two of several nodes that are drawn, by their places, with the words that speak for it."""
 
     source: int
     target: int
     type: str
     weight: float
-    evidence: str
+    evidence: str = ""
 
 
 class Cast(Struct, frozen=True):
     """The most mentioned entities of a tenant, and their ties, strongest first."""
 
     members: tuple[EntityListing, ...]
-    ties: tuple[CastTie, ...]
+    ties: tuple[Tie, ...]
     left_out: int
 
 
@@ -87,7 +87,7 @@ def read_cast(weft: "Weft", *, tenant: str = DEFAULT_TENANT, as_of: int | None =
     with weft.reading(View((tenant,), as_of)) as reading:
         edges = reading.snapshot.edges([member.node.id for member in members], _TIES_READ) if members else []
     ties = [
-        CastTie(places[edge.source], places[edge.target], edge.type, round(edge.weight, 3), edge.evidence)
+        Tie(places[edge.source], places[edge.target], edge.type, round(edge.weight, 3), edge.evidence)
         for _, _, edge in edges
         if edge.source in places and edge.target in places
     ]

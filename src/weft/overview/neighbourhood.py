@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from weft.errors import UnknownName
 from weft.model import View
+from weft.overview.cast import Tie
 from weft.ports import Snapshot
 
 if TYPE_CHECKING:
@@ -33,20 +34,11 @@ class NearNode(Struct, frozen=True):
     parent: int
 
 
-class NearLink(Struct, frozen=True):
-    """A link between two nodes of a neighbourhood, by their places."""
-
-    source: int
-    target: int
-    type: str
-    weight: float
-
-
 class Neighbourhood(Struct, frozen=True):
     """The nodes around one, which comes first, and the links among them; `left_out` are further direct ones."""
 
     nodes: tuple[NearNode, ...]
-    links: tuple[NearLink, ...]
+    links: tuple[Tie, ...]
     left_out: int
 
 
@@ -112,5 +104,5 @@ def _describe(
         if owner in places and neighbour in places:
             ends = (places[owner], places[neighbour]) if outward else (places[neighbour], places[owner])
             links.setdefault((*ends, near.edge_types[edge_type]), round(weight, 3))
-    drawn = tuple(NearLink(*key, weight) for key, weight in sorted(links.items()))
+    drawn = tuple(Tie(*key, weight) for key, weight in sorted(links.items()))
     return Neighbourhood(nodes, drawn, left_out)

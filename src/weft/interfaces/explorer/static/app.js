@@ -57,6 +57,7 @@ function showControls() {
   const box = byId("question");
   if (box.value !== topics.at(-1)) box.value = topics.at(-1);
   document.body.dataset.pane = state.pane || "page";
+  document.body.dataset.sideShown = state.side || "ledger";
   for (const button of document.querySelectorAll("[data-pane-to]")) button.setAttribute("aria-pressed", String(button.dataset.paneTo === document.body.dataset.pane));
   for (const button of document.querySelectorAll("[data-show]")) button.setAttribute("aria-pressed", String(button.dataset.show === (state.show || "all")));
   for (const button of document.querySelectorAll("[data-side-to]")) button.setAttribute("aria-pressed", String(button.dataset.sideTo === (state.side || "ledger")));
@@ -109,6 +110,7 @@ async function askAndDraw() {
 
 function drawNothing(...children) {
   answer = null;
+  document.documentElement.dataset.empty = "yes";
   chosen = { row: -1, line: -1, key: "" };
   reading.showEmpty(...children);
   budget.clear();
@@ -140,6 +142,7 @@ function drawAnswer(isNew) {
 }
 
 function drawParts(isNew) {
+  delete document.documentElement.dataset.empty;
   const printed = answer.rows.filter((row) => row.detail !== "dropped").length;
   byId("notes").replaceChildren(...answer.notes.map((note) => make("p", { dir: "auto" }, note)));
   const limit = answer.max_tokens === null ? "no limit" : `of ${count(answer.max_tokens)}`;

@@ -4,6 +4,10 @@ import { byId, count, hueOf, make } from "./dom.js";
 import { drawRings } from "./rings.js";
 import { ask, Refused } from "./service.js";
 
+// The padding of the panel in pixels, and the width to draw for while it is not shown.
+const PADDING = 10;
+const LEAST_WIDTH = 340;
+
 export class Around {
   constructor(onStart) {
     this.element = byId("around");
@@ -44,7 +48,7 @@ export class Around {
     const types = [...new Set(found.links.map((link) => link.type))].sort();
     const legend = types.map((type) => make("span", {}, make("i", { class: "dot", "--hue": hueOf(types, type) }), `${type} ${count(found.links.filter((link) => link.type === type).length)}`));
     this.element.replaceChildren(
-      nodes.length > 1 ? drawRings(nodes, found.links, (node) => this.onStart(node.key), types) : make("p", { class: "none" }, `Nothing is linked to ${nodes[0].title}.`),
+      nodes.length > 1 ? drawRings(nodes, found.links, (node) => this.onStart(node.key), (this.element.clientWidth || LEAST_WIDTH) - 2 * PADDING, types) : make("p", { class: "none" }, `Nothing is linked to ${nodes[0].title}.`),
       make("p", { class: "legend" }, ...legend, found.left_out ? make("span", {}, `${count(found.left_out)} more links are not drawn`) : null,
         make("span", {}, "Faint: not on the page. Choose one to start from it.")));
   }

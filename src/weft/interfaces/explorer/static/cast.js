@@ -7,6 +7,10 @@ import { drawRings } from "./rings.js";
 import { ask } from "./service.js";
 
 const TIES_DRAWN = 24;
+// In pixels, as views.css lays the two panels out.
+const MOST_WIDTH = 760;
+const LIST_WIDTH = 306;
+const PANEL_PADDING = 34;
 
 let choices = null;
 let found = null;
@@ -45,6 +49,12 @@ async function draw(query) {
   show(make("div", { class: "two" }, make("section", { class: "panel" }, list, found.left_out ? make("p", { class: "hint-text" }, `${count(found.left_out)} more are mentioned less.`) : null), person(chosen)));
 }
 
+// The panel beside the list, or below it on a phone.
+function drawingWidth() {
+  const isNarrow = matchMedia("(max-width: 820px)").matches;
+  return Math.min(MOST_WIDTH, byId("drawn").clientWidth - (isNarrow ? 0 : LIST_WIDTH) - PANEL_PADDING);
+}
+
 function person(chosen) {
   const member = found.members[chosen];
   const ties = found.ties.filter((tie) => tie.source === chosen || tie.target === chosen);
@@ -61,7 +71,7 @@ function person(chosen) {
   }
   const places = [...nodes.keys()];
   const drawing = drawRings([...nodes.values()], edges.map(([source, target, type]) => ({ source: places.indexOf(source), target: places.indexOf(target), type })),
-    (node) => view.go({ who: node.key }));
+    (node) => view.go({ who: node.key }), drawingWidth());
   const facts = [member.aliases.length ? `also called ${member.aliases.join(", ")}` : "", member.from === null ? "" : `from chapter ${member.from}`,
     typeof member.confidence === "number" ? `sure to ${Math.round(100 * member.confidence)} %` : "by a note"].filter(Boolean);
   return make("section", { class: "panel person" },

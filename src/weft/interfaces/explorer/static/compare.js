@@ -1,13 +1,12 @@
 // Compare: two settings or two times side by side, with what appeared, vanished, changed and moved, and why.
 
-import { byId, count, make, plural } from "./dom.js";
+import { byId, count, make, plural, SIGNS } from "./dom.js";
 import { openSource } from "./explain.js";
 import { empty, setUpView, show, tabs, when } from "./frame.js";
 import { ask } from "./service.js";
 
 const FIELDS = ["topic", "profile", "lens", "max_tokens", "floor", "format", "as_of", "tenants"];
 const SIDES = ["left", "right"];
-const SIGNS = { appeared: "+", vanished: "−", changed: "~", moved: "↕", same: "=" };
 
 let choices = null;
 const view = setUpView(draw);
@@ -45,7 +44,7 @@ function sideForm(side, values, kept) {
   const field = (name, label, control) => {
     control.name = `${side}-${name}`;
     control.value = values.get(name) ?? "";
-    return make("label", {}, `${label} `, control);
+    return make("label", {}, label, control);
   };
   const select = (options) => make("select", {}, ...options.map(([value, text]) => make("option", { value }, text)));
   const profile = choices.profiles.find((each) => each.name === values.get("profile"));
@@ -55,7 +54,7 @@ function sideForm(side, values, kept) {
   source.name = `${side}-source`;
   source.value = values.has("context") ? `context=${values.get("context")}` : values.has("now") ? `now=${values.get("now")}` : "";
   return make("fieldset", { class: "side" }, make("legend", {}, side === "left" ? "Left" : "Right"),
-    pages.length ? make("label", {}, "Page ", source) : null,
+    pages.length ? make("label", { class: "whole" }, "Page", source) : null,
     ...(source.value ? [] : [
       field("profile", "Profile", select([["", "by the store"], ...choices.profiles.map((each) => [each.name, each.name])])),
       field("lens", "Lens", select([["", "its own"], ...lenses.map((each) => [each.name, each.name])])),
@@ -90,7 +89,7 @@ function headline(found) {
 
 function describe(side) {
   const limit = side.max_tokens === null ? "" : ` of ${count(side.max_tokens)}`;
-  return `${side.profile || "chosen page"} · ${count(side.tokens)}${limit} tokens${side.kept ? ` · given ${when(side.made)}` : ""}`;
+  return `${side.profile || "page chosen by the store"} · ${count(side.tokens)}${limit} tokens${side.kept ? ` · given ${when(side.made)}` : ""}`;
 }
 
 function table(found) {
@@ -103,8 +102,9 @@ function table(found) {
     if (right.has(ref)) before = order.indexOf(ref);
     else order.splice(++before, 0, ref);
   }
-  const cell = (item) => (item ? make("td", {}, make("span", { class: "place" }, `${item.place}.`), make("button", { type: "button", class: "link", dir: "auto", onclick: () => openSource(item.key, item.tenant, "") }, item.title),
-    make("small", {}, `${item.kind} · ${item.detail} · ${plural(item.tokens, "token")}`)) : make("td", { class: "absent" }, "–"));
+  const cell = (item) => (item ? make("td", {}, make("div", { class: "placed" }, make("span", { class: "place" }, `${item.place}.`),
+    make("div", {}, make("button", { type: "button", class: "link", dir: "auto", onclick: () => openSource(item.key, item.tenant, "") }, item.title),
+      make("small", {}, `${item.kind} · ${item.detail} · ${plural(item.tokens, "token")}`)))) : make("td", { class: "absent" }, "–"));
   const rows = order.map((ref) => {
     const change = changes.get(ref);
     return make("tr", { class: change?.what ?? "same" }, cell(left.get(ref)),

@@ -1,11 +1,10 @@
 // Correct one item: propose, see how the page would change, apply, undo. Only where the service was started with --write.
 
-import { announce, byId, count, make, plural } from "./dom.js";
+import { announce, byId, count, make, plural, SIGNS } from "./dom.js";
 import { ask, Refused, send } from "./service.js";
 
 const FACTORS = [["2", "much higher (× 2)"], ["1.3", "higher (× 1.3)"], ["0.75", "lower (× 0.75)"], ["0.4", "much lower (× 0.4)"]];
 const ENTITIES = ["character", "location", "faction", "object", "event"];
-const SIGNS = { appeared: "+", vanished: "−", changed: "~", moved: "↕" };
 
 export class Correcting {
   constructor(onChanged) {
@@ -94,7 +93,7 @@ export class Correcting {
         make("h3", {}, found.changes.length ? "The page would change" : "The page would stay the same"),
         make("p", { class: "hint-text" }, `${count(found.before)} tokens before, ${count(found.after)} after, ${plural(found.unchanged, "item")} unchanged. Nothing is changed yet.`),
         make("ul", { class: "given" }, ...found.changes.map((change) => make("li", {}, make("span", { class: `change ${change.what}` }, `${SIGNS[change.what]} ${change.what}`),
-          make("strong", { dir: "auto" }, change.title || change.key), make("small", { dir: "auto" }, ` ${change.why}`)))),
+          make("strong", { dir: "auto" }, change.title || change.key), make("small", { class: "reason", dir: "auto" }, change.why)))),
         found.toml ? make("details", { class: "toml" }, make("summary", {}, "The profile as TOML"), make("pre", { tabindex: "0" }, found.toml)) : "");
     });
   }

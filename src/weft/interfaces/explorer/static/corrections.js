@@ -15,9 +15,9 @@ async function draw() {
     show(empty("Nothing was corrected yet", make("p", {}, choices.writes ? "Choose a line or candidate of a page and press " : "Start the explorer with ", choices.writes ? make("kbd", {}, "e") : make("code", {}, "weft explore --write"), choices.writes ? "." : " to forget, edit, tag, merge and raise what pages show.")));
     return;
   }
-  show(make("ul", { class: "learned" }, ...corrections.map((each) => make("li", {}, make("span", { class: "badge" }, each.undo.of === "page" ? "profile" : each.undo.of),
-    make("div", {}, make("p", { dir: "auto" }, each.says), make("small", {}, [when(each.at), each.undo.tenant].filter(Boolean).join(" · ")),
-      choices.writes ? make("div", { class: "actions" }, make("button", { type: "button", "aria-label": `Undo: ${each.says}`, onclick: () => undo(each) }, "Undo")) : null)))));
+  show(make("ul", { class: "learned corrections" }, ...corrections.map((each) => make("li", {}, make("span", { class: "badge" }, each.undo.of === "page" ? "profile" : each.undo.of),
+    make("div", {}, make("p", { dir: "auto" }, each.says), make("small", {}, [when(each.at), each.undo.tenant].filter(Boolean).join(" · "))),
+    choices.writes ? make("button", { type: "button", "aria-label": `Undo: ${each.says}`, onclick: () => undo(each) }, "Undo") : null))));
 }
 
 async function undo(each) {

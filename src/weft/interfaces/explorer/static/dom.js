@@ -21,6 +21,9 @@ export const count = (number) => NUMBERS.format(number);
 
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
+// The signs before what happened to an item from one page to another.
+export const SIGNS = { appeared: "+", vanished: "−", changed: "~", moved: "↕", same: "=" };
+
 const HUES = [255, 155, 45, 320, 200, 95, 20, 285];
 
 // The colour of a section or signal: the same name has the same colour in every view.

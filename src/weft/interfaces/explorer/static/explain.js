@@ -7,7 +7,8 @@ import { ask, Refused } from "./service.js";
 export function drawCard(answer, row, span, actions) {
   const card = byId("card");
   if (!answer || row < 0) {
-    const said = span ? "Weft wrote this line itself: a title, heading or note." : "Choose a line of the page or a candidate below; it is explained here.";
+    const said = !answer ? "Every candidate will stand here: why it was printed or left out, and what would change that."
+      : span ? "Weft wrote this line itself: a title, heading or note." : "Choose a line of the page or a candidate below; it is explained here.";
     card.replaceChildren(make("p", {}, said));
     return;
   }
@@ -28,9 +29,9 @@ export function drawCard(answer, row, span, actions) {
       return make("div", { class: "signal", "--hue": hueOf(names, name) }, make("span", {}, name), make("i", {}, fill), make("span", {}, value.toFixed(3)));
     })),
     make("div", { class: "actions" },
-      make("button", { type: "button", title: "Enter", onclick: actions.open }, "Source"),
-      make("button", { type: "button", title: "w", onclick: actions.why }, "What changes it"),
-      make("button", { type: "button", title: "s", onclick: actions.start }, "Start here"),
+      make("button", { type: "button", title: "Open it where it stands (Enter)", onclick: actions.open }, "Source"),
+      make("button", { type: "button", title: "What would bring it, and from how many tokens (w)", onclick: actions.why }, "Explain"),
+      make("button", { type: "button", title: "Ask about this item alone (s)", onclick: actions.start }, "Start here"),
       span?.key ? make("button", { type: "button", title: "The chosen line is needed (y)", onclick: () => actions.mark(true) }, "✓ Needed") : null,
       span?.key ? make("button", { type: "button", title: "The chosen line is noise (u)", onclick: () => actions.mark(false) }, "✗ Noise") : null,
       actions.correct ? make("button", { type: "button", title: "Forget, edit, tag, merge, hide or raise (e)", onclick: actions.correct }, "Correct") : null));

@@ -36,7 +36,7 @@ function headline(score) {
   const yes = score.questions.filter((each) => each.grade === "yes").length;
   const asked = score.questions.filter((each) => each.grade !== null).length;
   return make("div", {}, make("p", { id: "score", class: "score" }, `${count(score.found)} of ${plural(score.needed, "needed line")}, ${count(score.shown)} of ${plural(score.noise, "noise line")}`),
-    make("p", { class: "hint-text" }, `${plural(yes, "question")} of ${count(asked)} answered in full with these settings.`));
+    make("p", { class: "hint-text" }, `${count(yes)} of ${plural(asked, "question")} answered in full with these settings.`));
 }
 
 function actions(marks, set) {

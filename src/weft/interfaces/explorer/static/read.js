@@ -137,7 +137,9 @@ export class Reading {
     if (!this.answer) return;
     const ending = { markdown: "md", xml: "xml", json: "json" }[this.answer.format] ?? "txt";
     const address = URL.createObjectURL(new Blob([this.answer.text], { type: "text/plain;charset=utf-8" }));
-    make("a", { href: address, download: `weft-${this.answer.hash.slice(0, 8)}.${ending}` }).click();
+    const name = `weft-${this.answer.hash.slice(0, 8)}.${ending}`;
+    make("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
+    announce(`Downloaded ${name}`);
   }
 }

@@ -3,33 +3,63 @@
 import { hueOf } from "./dom.js";
 import { draw } from "./charts.js";
 
-const SIZE = 640;
-const RING = [0, 135, 235, 292];
-const LABEL_CHARACTERS = 20;
-const LABEL_WIDTH = 130;
+// The largest radius in pixels, of one ring and of two.
+const MOST_RADIUS = [180, 235];
+// Room around the outermost marks, and for each letter of a label, in pixels.
+const MARGIN = 24;
+const LETTER = 6.6;
+const MOST_LETTERS = 20;
+const LEAST_LETTERS = 9;
+const LINE_HEIGHT = 15;
+const NARROW = 560;
+// With more nodes only the inner ring has labels; pointing at the others shows theirs.
 const MOST_LABELS = 34;
 
-// Lines have colours where the types of edges are given. Nodes have a ring and, but for the first, the place of the node that they were reached from.
-export function drawRings(nodes, edges, onChoose, types = []) {
+// Draw in pixels for a given width. Lines have colours where the types of edges are given. Nodes have a ring and, but for the first, the place of the node that they were reached from.
+export function drawRings(nodes, edges, onChoose, width, types = []) {
   const kinds = [...new Set(nodes.map((node) => node.kind))].sort();
+  const shape = measure(nodes, width);
   const angles = spread(nodes);
-  const at = nodes.map((node, place) => {
-    const radius = RING[Math.min(node.ring, RING.length - 1)];
-    return [SIZE / 2 + radius * Math.cos(angles[place]), SIZE / 2 + radius * Math.sin(angles[place])];
-  });
+  const at = nodes.map((node, place) => [shape.radius(node.ring) * Math.cos(angles[place]), shape.tall * shape.radius(node.ring) * Math.sin(angles[place])]);
+  const heights = labelHeights(nodes, at, angles, shape);
   const lines = edges.map((edge) => {
     const [[x1, y1], [x2, y2]] = [at[edge.source], at[edge.target]];
     return draw("line", { x1: x1.toFixed(1), y1: y1.toFixed(1), x2: x2.toFixed(1), y2: y2.toFixed(1), "--hue": hueOf(types, edge.type),
       class: lineClass(nodes, edge, types) },
       draw("title", {}, `${nodes[edge.source].title} – ${edge.type} → ${nodes[edge.target].title}`));
   });
-  const marks = nodes.map((node, place) => mark(node, place, at[place], angles[place], hueOf(kinds, node.kind), nodes.length, onChoose));
-  const rings = RING.slice(1, 1 + Math.max(...nodes.map((node) => node.ring))).map((radius) => draw("circle", { class: "ring", cx: SIZE / 2, cy: SIZE / 2, r: radius }));
-  // Cut to the outermost ring that is there, with room for labels at both sides.
-  const reach = RING[Math.min(RING.length - 1, Math.max(1, ...nodes.map((node) => node.ring)))] + 26;
-  const box = [SIZE / 2 - reach - LABEL_WIDTH, SIZE / 2 - reach, 2 * (reach + LABEL_WIDTH), 2 * reach];
-  return draw("svg", { class: "rings", viewBox: box.join(" "), role: "group", "aria-label": `${nodes.length} items around ${nodes[0].title}` }, ...rings, ...lines, ...marks);
+  const marks = nodes.flatMap((node, place) => mark(node, place, at[place], heights[place], angles[place], hueOf(kinds, node.kind), shape, onChoose));
+  const rings = Array.from({ length: shape.outermost }, (_, ring) => draw("ellipse", { class: "ring", cx: 0, cy: 0, rx: shape.radius(ring + 1).toFixed(1), ry: (shape.tall * shape.radius(ring + 1)).toFixed(1) }));
+  const height = Math.round(2 * (shape.tall * shape.radius(shape.outermost) + MARGIN));
+  return draw("svg", { class: "rings", width, height, viewBox: [-width / 2, -height / 2, width, height].join(" "), role: "group", "aria-label": `${nodes.length} items around ${nodes[0].title}` }, ...rings, ...lines, ...marks);
 }
+
+// The radius of each ring, which of them have labels, and how many letters of a label there is room for.
+function measure(nodes, width) {
+  const outermost = Math.max(1, ...nodes.map((node) => node.ring));
+  const labelled = outermost > 1 && nodes.length > MOST_LABELS ? 1 : outermost;
+  const letters = (room) => Math.max(LEAST_LETTERS, Math.min(MOST_LETTERS, Math.floor(room / LETTER)));
+  // Labels of the outermost ring stand outside of it; those of an inner one lie over the next.
+  const outside = labelled < outermost ? MARGIN : LETTER * letters(width / 6) + MARGIN;
+  const reach = Math.min(MOST_RADIUS[Math.min(outermost, 2) - 1], width / 2 - outside);
+  const radius = (ring) => (ring === 0 ? 0 : outermost === 1 || ring >= 2 ? reach : 0.6 * reach);
+  // Where there is little width, rings are taller than wide, so that labels stand apart.
+  const tall = width < NARROW ? 1.35 : 1;
+  return { outermost, labelled, radius, tall, letters: (ring) => (ring === 0 ? MOST_LETTERS : letters(width / 2 - radius(ring) - MARGIN)) };
+}
+
+// Where the labels stand: beside their marks, moved down where one would cover another of its side.
+function labelHeights(nodes, at, angles, shape) {
+  const heights = at.map(([, y]) => y);
+  for (const side of [true, false]) {
+    const places = nodes.map((_, place) => place).filter((place) => place && nodes[place].ring <= shape.labelled && isRight(angles[place]) === side);
+    places.sort((a, b) => heights[a] - heights[b] || a - b);
+    places.forEach((place, order) => { if (order) heights[place] = Math.max(heights[place], heights[places[order - 1]] + LINE_HEIGHT); });
+  }
+  return heights;
+}
+
+const isRight = (angle) => Math.cos(angle) >= -0.01;
 
 // Links by which nodes were reached stand out; the many others between them are only hinted at.
 function lineClass(nodes, { source, target }, types) {
@@ -59,15 +89,19 @@ function spread(nodes) {
   return angles;
 }
 
-function mark(node, place, [x, y], angle, hue, all, onChoose) {
-  const label = node.title.length > LABEL_CHARACTERS ? `${node.title.slice(0, LABEL_CHARACTERS - 1)}…` : node.title;
-  const isRight = Math.cos(angle) >= -0.01;
+// Return the mark of a node, and its label where there is one.
+function mark(node, place, [x, y], labelHeight, angle, hue, shape, onChoose) {
+  const letters = shape.letters(node.ring);
+  const label = node.title.length > letters ? `${node.title.slice(0, letters - 1)}…` : node.title;
+  const side = isRight(angle);
   const choose = () => onChoose(node);
-  const text = all <= MOST_LABELS || node.ring < 2
-    ? draw("text", { x: (place === 0 ? x : x + (isRight ? 11 : -11)).toFixed(1), y: (place === 0 ? y - 15 : y + 4).toFixed(1), "text-anchor": place === 0 ? "middle" : isRight ? "start" : "end" }, label)
-    : null;
-  return draw("g", {
-    class: `mark${node.dropped ? " faint" : ""}${place === 0 ? " centre" : ""}`, "--hue": hue, tabindex: "0", role: "button", "aria-label": `${node.title}, ${node.kind}${node.says ? `, ${node.says}` : ""}`,
+  const kind = `${node.dropped ? " faint" : ""}${place === 0 ? " centre" : ""}`;
+  // Beside the mark and not in it: a shortened label is not what a screen reader should say.
+  const text = draw("text", { class: `label${kind}`, "aria-hidden": "true", onclick: choose, x: (place === 0 ? x : x + (side ? 11 : -11)).toFixed(1),
+    y: (place === 0 ? y - 15 : labelHeight + 4).toFixed(1), "text-anchor": place === 0 ? "middle" : side ? "start" : "end" }, label);
+  const button = draw("g", {
+    class: `mark${kind}`, "--hue": hue, tabindex: "0", role: "button", "aria-label": `${node.title}, ${node.kind}${node.says ? `, ${node.says}` : ""}`,
     onclick: choose, onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); } },
-  }, draw("title", {}, `${node.title}\n${node.kind}${node.says ? `\n${node.says}` : ""}`), draw("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: place === 0 ? 9 : node.ring === 1 ? 6.5 : 5 }), text);
+  }, draw("title", {}, `${node.title}\n${node.kind}${node.says ? `\n${node.says}` : ""}`), draw("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: place === 0 ? 9 : node.ring === 1 ? 6.5 : 5 }));
+  return node.ring <= shape.labelled ? [text, button] : [button];
 }

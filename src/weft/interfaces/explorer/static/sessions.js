@@ -29,7 +29,7 @@ function page(each) {
   const compared = new URLSearchParams({ left: `context=${each.id}`, right: `now=${each.id}` });
   return make("li", {},
     make("p", { class: "prompt", dir: "auto" }, each.asked || "(standing rules)"),
-    make("small", {}, `${when(each.made)} · ${each.profile || "chosen page"} · ${count(each.tokens)}${limit} tokens · `, make("code", {}, each.id)),
+    make("small", {}, `${when(each.made)} · ${each.profile || "page chosen by the store"} · ${count(each.tokens)}${limit} tokens · `, make("code", {}, each.id)),
     each.items.length ? make("ul", { class: "given" }, ...each.items.slice(0, ITEMS_OPEN).map(item)) : make("p", { class: "hint-text" }, "Nothing was given: nothing stored speaks to it."),
     each.items.length > ITEMS_OPEN ? make("details", {}, make("summary", {}, `${count(each.items.length - ITEMS_OPEN)} more given`), make("ul", { class: "given" }, ...each.items.slice(ITEMS_OPEN).map(item))) : null,
     each.left_out_count ? make("details", {}, make("summary", {}, `${count(each.left_out_count)} left out`), make("ul", { class: "given" }, ...each.left_out.map(item))) : null,

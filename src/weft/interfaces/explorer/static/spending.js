@@ -46,7 +46,7 @@ export class Spending {
     this.parts = answer.sections.filter((section) => section.tokens || section.planned).map((section) => this.#section(section, names));
     if (answer.frame > 0) this.parts.push(make("span", {}, make("i", { class: "dot frame" }), "frame ", make("b", {}, count(answer.frame))));
     if (answer.frame < 0) {
-      this.parts.push(make("span", { title: "Items are counted one by one; on one page they cost less" }, "together ", make("b", {}, `−${count(-answer.frame)}`)));
+      this.parts.push(make("span", { title: "Items are counted one by one; together on a page they cost less" }, "saved by sharing lines ", make("b", {}, count(-answer.frame))));
     }
     if (answer.max_tokens !== null) {
       this.parts.push(make("span", {}, make("i", { class: "dot unspent" }), "unspent ", make("b", {}, count(unspent))));

@@ -6,7 +6,8 @@ const SEVERAL = new Set(["topic", "tenants"]);
 // Changes within this time are one step of the browser's history: typing a question is one step.
 const ONE_STEP_MS = 1500;
 
-let changedAt = 0;
+// Long before the page was loaded, so that its first change is a step of its own.
+let changedAt = -ONE_STEP_MS;
 
 export function readState() {
   const query = new URLSearchParams(location.search);

@@ -7,6 +7,8 @@ import { areaChart } from "./charts.js";
 
 const POLL_MS = 400;
 const KINDS_NAMED = 4;
+const BARS_DRAWN = 10;
+const RUNS_LISTED = 5;
 
 let choices = null;
 const view = setUpView(draw);
@@ -22,7 +24,9 @@ async function draw(query) {
     parts.push(empty("Nothing is stored here yet", make("p", {}, choices.writes ? "Index a folder below." : make("span", {}, "Index a folder with ", make("code", {}, "weft index PATH"), ", then reload this page."))));
   } else {
     parts.push(figures(census, size, place), stale(census), make("div", { class: "panels" },
-      bars("Kinds", census.by_kind), bars("Ages", Object.fromEntries(Object.entries(census.by_age).map(([age, number]) => [ageText(age), number])), false), ...(Object.keys(census.by_tenant).length > 1 ? [bars("Tenants", census.by_tenant)] : []),
+      bars("Kinds", census.by_kind), make("div", { class: "stacked" },
+        bars("Ages", Object.fromEntries(Object.entries(census.by_age).map(([age, number]) => [ageText(age), number])), false),
+        Object.keys(census.by_tenant).length > 1 ? bars("Tenants", census.by_tenant) : null),
       growth(census.runs)), sources(census), errors(census));
   }
   if (choices.writes) parts.push(indexForm());
@@ -45,13 +49,13 @@ function bars(title, counts, sorted = true) {
   const entries = Object.entries(counts);
   if (sorted) entries.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
   const most = Math.max(1, ...entries.map(([, number]) => number));
-  const rows = entries.slice(0, 12).map(([name, number]) => {
+  const rows = entries.slice(0, BARS_DRAWN).map(([name, number]) => {
     const fill = make("b", {});
     fill.style.width = `${(100 * number) / most}%`;
     return make("div", { class: "bar-row" }, make("span", { dir: "auto", title: name }, name), make("i", {}, fill), make("span", { class: "number" }, count(number)));
   });
-  const others = entries.slice(12).reduce((sum, [, number]) => sum + number, 0);
-  if (others) rows.push(make("div", { class: "bar-row more" }, make("span", {}, `${entries.length - 12} more`), make("i", {}), make("span", { class: "number" }, count(others))));
+  const others = entries.slice(BARS_DRAWN).reduce((sum, [, number]) => sum + number, 0);
+  if (others) rows.push(make("div", { class: "bar-row more" }, make("span", {}, `${entries.length - BARS_DRAWN} more`), make("i", {}), make("span", { class: "number" }, count(others))));
   return make("section", { class: "panel" }, make("h2", {}, title), ...rows);
 }
 
@@ -68,9 +72,11 @@ function growth(runs) {
     return [Date.parse(run.at), Object.values(held).reduce((sum, number) => sum + number, 0)];
   });
   panel.append(areaChart(points, "passages after each indexing run"));
-  panel.append(make("ul", { class: "runs" }, ...runs.slice(-4).reverse().map((run) =>
-    make("li", { dir: "auto" }, make("time", {}, when(run.at)), ` ${run.sources.join(", ") || run.tenant}: ${count(run.written)} written, ${count(run.removed)} removed`,
-      run.problems.length ? make("span", { class: "problem" }, `, ${plural(run.problems.length, "problem")}`) : null))));
+  panel.append(make("ul", { class: "runs" }, ...runs.slice(-RUNS_LISTED).reverse().map((run) => make("li", {},
+    make("span", { dir: "auto" }, run.sources.join(", ") || run.tenant),
+    make("span", {}, [run.written || !run.removed ? `${count(run.written)} written` : "", run.removed ? `${count(run.removed)} removed` : ""].filter(Boolean).join(", "),
+      run.problems.length ? make("span", { class: "problem" }, `, ${plural(run.problems.length, "problem")}`) : null),
+    make("time", { datetime: run.at }, when(run.at))))));
   return panel;
 }
 
@@ -87,7 +93,7 @@ function sources(census) {
     }
     const left = Object.values(source.left_out).reduce((sum, number) => sum + number, 0);
     const state = source.changed.length ? make("span", { class: "warn", title: source.changed.slice(0, 20).join("\n") }, plural(source.changed.length, "changed file"))
-      : make("span", { class: "good" }, source.folder ? "up to date" : "–");
+      : source.folder ? make("span", { class: "good" }, "up to date") : "–";
     return make("tr", {},
       make("th", { scope: "row", dir: "auto" }, source.source, make("small", {}, source.folder || source.tenant, source.folder && choices.tenants.length > 1 ? ` · ${source.tenant}` : "")),
       make("td", { class: "number" }, count(source.nodes)),
