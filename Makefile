@@ -6,6 +6,7 @@ INSTALLED := .venv/installed
 TOOLS := .venv/tools
 EVIDENCE := .venv-evidence/bin
 PEERS := .venv-evidence/installed
+RIVALS := .venv-peers/installed
 WORKERS ?= 2
 AXE_VERSION := 4.14.0
 AXE := .venv/axe/package/axe.min.js
@@ -30,7 +31,7 @@ help:
 	@echo "make release VERSION=0.3.0   do everything for a release but the upload"
 	@echo "make coverage   tests of the learning memory, at least 90 % of its lines"
 	@echo "make format  let ruff rewrite what it can"
-	@echo "make bench   measure speed and size (ARGS are passed on)"
+	@echo "make bench   measure speed and size, and ask LanceDB and tantivy the same (ARGS are passed on)"
 	@echo "make bench-evidence ARGS='--data DIR'   measure evidence beside other systems, in a venv of its own"
 	@echo "make clean   remove .venv and the tools' caches"
 
@@ -105,14 +106,15 @@ format: $(TOOLS)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(TOOLS)
+bench: $(TOOLS) $(RIVALS)
 	$(BIN)/python -m bench $(ARGS)
+	PYTHONPATH=src:. $(BIN)/python -m bench.peers.run
 
 bench-evidence: $(PEERS)
 	$(EVIDENCE)/python bench/evidence/run.py $(ARGS)
 
 clean:
-	rm -rf .venv .venv-evidence site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-evidence .venv-peers site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # The stamps are younger than pyproject.toml as long as what it asks for is installed.
 $(INSTALLED): pyproject.toml
@@ -130,3 +132,8 @@ $(PEERS): pyproject.toml bench/evidence/requirements.txt
 	@test -x $(EVIDENCE)/python || $(PYTHON) -m venv .venv-evidence
 	$(EVIDENCE)/python -m pip install --quiet --disable-pip-version-check -r bench/evidence/requirements.txt --editable .
 	@touch $(PEERS)
+
+$(RIVALS): bench/peers/requirements.txt
+	@test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers/requirements.txt
+	@touch $(RIVALS)

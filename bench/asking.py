@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tantivy
 
-from bench.measures import peak_megabytes, spread
+from bench.measures import own_megabytes, peak_megabytes, spread
 from weft import Weft
 from weft.model import Filter, View
 from weft.pipeline.query import proposing_terms, understand
@@ -42,6 +42,7 @@ def ask(store_folder: Path, records: Path, questions: Sequence[str], budget: int
         measured["hybrid"] = spread(_each(weft.search, asked))
         measured["recall"] = _recall(weft, store_folder, asked)
         measured["peak_megabytes"] = peak_megabytes()
+        measured["own_megabytes"] = own_megabytes()
         measured["assembly_megabytes"] = _traced(context, questions[:TRACED])
     measured["tantivy"] = spread(_bare(records, records.parent / "tantivy", questions))
     return measured
@@ -116,7 +117,7 @@ def _traced(context: Callable[[str], Any], questions: Sequence[str]) -> float:
 
 
 def _bare(records: Path, folder: Path, questions: Sequence[str]) -> list[float]:
-    index = _bare_index(records, folder)
+    index = bare_index(records, folder)
     searcher = index.searcher()
 
     def search(question: str) -> None:
@@ -128,7 +129,8 @@ def _bare(records: Path, folder: Path, questions: Sequence[str]) -> list[float]:
     return _each(search, questions[WARM:])
 
 
-def _bare_index(records: Path, folder: Path) -> Any:
+def bare_index(records: Path, folder: Path) -> Any:
+    """Return the records as an index of tantivy alone, made where there is none."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("key", stored=True, tokenizer_name="raw")
     for name in ("title", "text"):

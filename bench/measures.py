@@ -12,6 +12,16 @@ def peak_megabytes() -> float:
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
 
 
+def own_megabytes() -> float:
+    """Return the memory this process has to itself now, without mapped files, which the system takes back at need.
+
+    Only Linux tells; elsewhere it is 0.
+    """
+    status = Path("/proc/self/status")
+    lines = status.read_text("utf-8").splitlines() if status.exists() else []
+    return next((int(line.split()[1]) / 1e3 for line in lines if line.startswith("RssAnon:")), 0.0)
+
+
 def folder_bytes(folder: Path) -> int:
     """Return the size of all files under a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -147,7 +147,8 @@ def _lines(first: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], int]]:
         ("bare tantivy top 10 p50, ms", ("ask", "tantivy", "p50"), 2),
         ("hybrid search p50, ms", ("ask", "hybrid", "p50"), 2),
         ("recall@10 of the semantic search", ("ask", "recall"), 3),
-        ("peak memory of asking, MB", ("ask", "peak_megabytes"), 0),
+        ("peak memory of asking, mapped files included, MB", ("ask", "peak_megabytes"), 0),
+        ("memory of asking without mapped files, MB", ("ask", "own_megabytes"), 0),
         ("memory of one assembly, MB", ("ask", "assembly_megabytes"), 1),
     ]
 
