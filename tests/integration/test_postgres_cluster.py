@@ -249,6 +249,26 @@ def test_tenants_that_share_are_moved_together_or_not_at_all(two: Weft) -> None:
         assert [edge.target for _, _, edge in snapshot.edges(found)] == ["s:2"]
 
 
+@pytest.mark.parametrize("step", ["_copy_settings", "_switch", "_remove"])
+def test_a_move_that_broke_off_at_any_step_loses_nothing_and_is_continued(
+    servers: Servers, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    with Weft.open(servers.location("a", schema=schema), folder=tmp_path / "one") as one:
+        fill(one)
+        pages = {tenant: one.context("red fox 7", tenants=tenant).text for tenant in TENANTS}
+    with Weft.open(servers.location("a", "b", schema=schema), folder=tmp_path / "two") as two:
+        assert cluster_of(two).map.waiting, "what was on one server stays there until it is moved"
+        with monkeypatch.context() as broken:
+            broken.setattr(f"weft.store.cluster.move.{step}", lambda *given: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                rebalance(cluster_of(two), quiet)
+        assert {tenant: two.context("red fox 7", tenants=tenant).text for tenant in TENANTS} == pages
+        rebalance(cluster_of(two), quiet)
+        assert not cluster_of(two).map.waiting
+        assert {tenant: two.context("red fox 7", tenants=tenant).text for tenant in TENANTS} == pages
+        assert two.status().by_tenant == dict.fromkeys(sorted(TENANTS), 12), "and nothing is there twice"
+
+
 def test_a_shard_is_emptied_before_it_is_switched_off(two: Weft) -> None:
     cluster = cluster_of(two)
     pages = {tenant: two.context("red fox 7", tenants=tenant).text for tenant in TENANTS}

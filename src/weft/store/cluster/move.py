@@ -78,7 +78,21 @@ def rebalance(cluster: ClusterStore, progress: Progress) -> list[Moved]:
     """
     if set(cluster.shards) - set(cluster.map.members):
         cluster.change_map(lambda old: old.with_members(cluster.shards, cluster.tenants_by_shard()))
-    return _move_waiting(cluster, progress)
+    moved = _move_waiting(cluster, progress)
+    _remove_leftovers(cluster)
+    return moved
+
+
+def _remove_leftovers(cluster: ClusterStore) -> None:
+    """Remove what a move that was interrupted after the map had changed left on the old shard."""
+    held = {name: status.by_tenant for name, status in cluster.everywhere(lambda store: store.status(None))}
+    for name, counts in held.items():
+        for tenant in counts:
+            place = cluster.map.locate(tenant)
+            # Only where the tenant is there too: nothing is removed that is nowhere else.
+            if place != name and held.get(place, {}).get(tenant):
+                with cluster.shards[name].using() as store:
+                    _remove(store, tenant)
 
 
 def drain(cluster: ClusterStore, name: str, progress: Progress) -> list[Moved]:
