@@ -23,14 +23,13 @@ from weft.history import context_id
 from weft.model import Candidate, Context, Filter, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
 from weft.pipeline.compose import ComposedPage, Printer, compose
-from weft.pipeline.ledger import list_citations, make_ledger
+from weft.pipeline.ledger import complete_page_note, list_citations, make_ledger
 from weft.pipeline.neighbours import SIGNAL as NEIGHBOURS
 from weft.pipeline.neighbours import add_neighbours
 from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter, topic_label, unite_candidates
 from weft.pipeline.query import Query, QuestionTerms, Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.relevance import (
     Gauge,
-    complete_page_note,
     drop_noise,
     evidence_of,
     lay_out_silence,

@@ -10,6 +10,9 @@ from weft.pipeline.slots import Outcome
 from weft.ports import Snapshot
 from weft.profiles.types import Frame
 
+_AMPLE_TOKENS: Final = 1_000
+"""Tokens left on a page from which on it was not for want of room that a text is printed in part: no single piece
+of a text is so long."""
 _QUOTES: Final = frozenset("\"“«‘'")
 _PROSE: Final = ("scene", "chapter")
 
@@ -135,3 +138,13 @@ def quotation_notes(question: str, page: Context, snapshot: Snapshot) -> tuple[s
     from weft.pipeline.said_by import name_speaker
 
     return name_speaker(question, page, snapshot)
+
+
+def complete_page_note(outcomes: Sequence[Outcome], noise: int, unspent: float) -> tuple[str, ...]:
+    """Return the note of a page that is short because only noise is left; `unspent` are the tokens it leaves."""
+    if not noise or (unspent < _AMPLE_TOKENS and any(outcome.reason.wants_room for outcome in outcomes)):
+        return ()
+    weaker = "1 weaker candidate is" if noise == 1 else f"{noise} weaker candidates are"
+    return (
+        f"All that is relevant is on the page: {weaker} left out, far below the floor (`--floor 0` prints them).",
+    )

@@ -28,7 +28,7 @@ from weft.pipeline.retrieve import Gathered
 from weft.pipeline.sections import Layout, Refusal, split_received
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.shapes import is_listed
-from weft.pipeline.slots import HeadingCost, Outcome, Reason, section_slot
+from weft.pipeline.slots import HeadingCost, Reason, section_slot
 from weft.pipeline.standing import asks_about_person, has_profile, leave_out_stated
 from weft.ports import Embedder, Snapshot, TermStatistics
 from weft.profiles.types import Frame, Section
@@ -59,9 +59,6 @@ _MAX_NEAREST: Final = 3
 """Pointers on a silent page: enough to see what the store is about, few enough to cost next to nothing."""
 _MIN_TOKENS_FOR_NEAREST: Final = 300
 """A smaller budget takes the sentence alone: pointers would push it off the page."""
-_AMPLE_TOKENS: Final = 1_000
-"""Tokens left on a page from which on it was not for want of room that a text is printed in part: no single piece
-of a text is so long."""
 _NOTHING: Final = "Nothing here speaks to this question."
 _ASK_ON: Final = "Ask in other words, or with a floor of 0 (`--floor 0`) for the nearest matches."
 _SURELY_WANTED: Final = 0.5
@@ -442,13 +439,3 @@ def _is_only_found(candidate: Candidate) -> bool:
     parts = candidate.parts
     is_reached = candidate.distance or any(parts.get(name, 0.0) > 0 for name in ("start", "named", "bridge"))
     return candidate.match_source in _FOUND_BY_SEARCH and not is_reached
-
-
-def complete_page_note(outcomes: Sequence[Outcome], noise: int, unspent: float) -> tuple[str, ...]:
-    """Return the note of a page that is short because only noise is left; `unspent` are the tokens it leaves."""
-    if not noise or (unspent < _AMPLE_TOKENS and any(outcome.reason.wants_room for outcome in outcomes)):
-        return ()
-    weaker = "1 weaker candidate is" if noise == 1 else f"{noise} weaker candidates are"
-    return (
-        f"All that is relevant is on the page: {weaker} left out, far below the floor (`--floor 0` prints them).",
-    )

@@ -8,7 +8,7 @@ import pytest
 from weft import Node, Weft
 from weft.errors import InvalidInput
 from weft.model import CALIBRATED, Candidate, Context, Detail, Topic
-from weft.pipeline.relevance import complete_page_note
+from weft.pipeline.ledger import complete_page_note
 from weft.pipeline.slots import Outcome, Reason
 from weft.render import FORMATS
 
