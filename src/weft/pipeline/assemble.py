@@ -47,7 +47,7 @@ from weft.pipeline.retrieve import (
     measure_nodes,
     merge_candidates,
 )
-from weft.pipeline.score import add_file_parts
+from weft.pipeline.score import add_file_parts, raise_asked_person
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
 from weft.pipeline.shapes import (
@@ -231,7 +231,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         candidates = weigh_by_shape(candidates, wanted, shapes)
         # Where tests are asked for, what bears the name is not what is wanted.
         if Shape.TESTS not in shapes.asked:
-            candidates = add_file_parts(candidates, request.question)
+            candidates = add_file_parts(raise_asked_person(candidates, request.question), request.question)
     finished("relate")
 
     notes = [

@@ -22,7 +22,7 @@ from weft.pipeline.plan import is_unnamed_quotation
 from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG
 from weft.ports import LINE_OF
 from weft.profiles.types import Lens, Score
-from weft.text import analyze
+from weft.text import analyze, normalise_name
 
 _ORDER_DIGITS: Final = 3
 """Digits of a score that decide an order: a text that is added elsewhere moves the fourth of every score, and must
@@ -42,6 +42,11 @@ _STEMS_KEPT: Final = 4096
 """Labels whose stems are kept: a store has hundreds of them, and each candidate has some."""
 
 # How the words of a path are weighed, beside what `search_results.py` adds for its list.
+_ASKED_PERSON: Final = re.compile(r"(?i)who(?:'s| is| was| are| were) (?:the )?([^?]{2,60})\??")
+_MAX_PERSON_CHARACTERS: Final = 80
+"""A longer question asks for more than who somebody is."""
+_ASKED_PERSON_VALUE: Final = 0.5
+"""The value of the node that has the name, as that of what a shape of the question asks for."""
 _FILE_NAME: Final = 0.25
 """For a file whose name is made of words of the question only; a part of it for a part of the words."""
 _FOLDER: Final = 0.1
@@ -291,6 +296,26 @@ def best_first(scores: Sequence[float]) -> list[int]:
     falling = [-round(score, _ORDER_DIGITS) for score in scores]
     # Sorting is stable, so that equal ones keep their order.
     return sorted(range(len(scores)), key=falling.__getitem__)
+
+
+# --- people: who is asked about ------------------------------------------------------------------------------
+
+
+def raise_asked_person(candidates: Sequence[Candidate], question: str) -> tuple[Candidate, ...]:
+    """Return the candidates; where a question is "Who is NAME?", the node of that name is what it asks for."""
+    asked = _ASKED_PERSON.fullmatch(question.strip()) if len(question) <= _MAX_PERSON_CHARACTERS else None
+    if asked is None:
+        return tuple(candidates)
+    name = normalise_name(asked[1])
+    return tuple([_with_asked_person(each, name) for each in candidates])
+
+
+def _with_asked_person(candidate: Candidate, name: str) -> Candidate:
+    names = (candidate.node.title, *(alias.text for alias in candidate.node.aliases))
+    if name not in map(normalise_name, names):
+        return candidate
+    value = max(_ASKED_PERSON_VALUE, candidate.parts.get("shape", 0.0))
+    return replace(candidate, parts={**candidate.parts, "shape": value})
 
 
 # --- code: what files, paths and definitions add ------------------------------------------------------------

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from weft.model import Candidate, Node
-from weft.pipeline.score import score
+from weft.model import Alias, Candidate, Node
+from weft.pipeline.score import raise_asked_person, score
 from weft.profiles import load_profile
 from weft.profiles.types import Lens, Score
 
@@ -99,3 +99,21 @@ def test_the_fourth_digit_of_a_score_changes_no_order() -> None:
 
     assert order(0.5002, 0.5004) == order(0.5004, 0.5002) == ["a", "b"]
     assert order(0.501, 0.502) == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("question", "raised"),
+    [
+        ("Who is Evelyn Howard?", 0.5),
+        ("who was Evie?", 0.5),
+        ("Who is Evelyn?", 0.0),
+        ("Where is Evelyn Howard?", 0.0),
+    ],
+)
+def test_the_node_of_a_person_who_is_asked_about_by_name_is_what_the_question_wants(
+    question: str, raised: float
+) -> None:
+    person = Candidate(Node("s:1", "character", title="Evelyn Howard", aliases=(Alias("Evie"),)))
+    scene = Candidate(Node("s:2", "scene", text="Evelyn Howard shook hands."))
+    found = raise_asked_person((person, scene), question)
+    assert [each.parts.get("shape", 0.0) for each in found] == [raised, 0.0]
