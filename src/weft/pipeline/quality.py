@@ -33,7 +33,7 @@ _QUALITY_SHARE: Final = 0.7
 """The share of the better embedder in the blend; from .5 to .85 pages answer as many questions, with 1 fewer."""
 _PROPOSALS_PER_KEPT: Final = 5
 """Passages that the static vectors propose for each that is kept; with 10 the same pages come."""
-_MEANING_FACTOR: Final = 1.8
+_MEANING_FACTOR: Final = 1.4
 """By how much more meaning weighs beside words when it is measured by the better embedder. Static vectors alone
 answer fewer questions with it."""
 
