@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from peers import PEERS, Embed, Search
-
 from weft import Context, Filter, Weft
 from weft.evaluation import (
     CorpusSource,

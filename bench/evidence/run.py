@@ -15,9 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from measuring import Job, Row, measure_peer, measure_weft, open_job
-from peers import PEERS
 from reporting import write_all
 
+from peers import PEERS
 from weft import __version__
 from weft.embed import open_embedder
 
