@@ -120,4 +120,4 @@ def test_powershell_is_given_a_list_of_pairs_for_every_command(cli: Cli) -> None
 def test_an_unknown_shell_is_refused_with_those_that_are_known(cli: Cli) -> None:
     done = cli("completion", "tcsh")
     assert done.code == 2
-    assert "bash, zsh, fish, powershell" in done.err
+    assert "bash, fish, powershell, zsh" in done.err
