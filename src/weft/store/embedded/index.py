@@ -10,6 +10,7 @@ commit.
 """
 
 import contextlib
+import os
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -262,7 +263,6 @@ class EmbeddedIndex:
     def status(self) -> Mapping[str, str | int]:
         """Return the sequence numbers reached, how many entries the files hold, and their bytes on disk."""
         words, rows = self._lexical.latest(), self._vectors.latest()
-        files = [path for path in self._folder.rglob("*") if path.is_file()] if self._folder.is_dir() else []
         return {
             "folder": str(self._folder),
             "lexical_sequence": words.progress.sequence if words else 0,
@@ -271,7 +271,7 @@ class EmbeddedIndex:
             "passages": words.searcher.num_docs - 1 if words else 0,
             "vectors": rows.state.rows - rows.state.dead if rows else 0,
             "dimensions": rows.state.dimensions if rows else 0,
-            "bytes": sum(path.stat().st_size for path in files),
+            "bytes": _count_bytes(self._folder),
         }
 
     def close(self) -> None:
@@ -280,6 +280,16 @@ class EmbeddedIndex:
         self._vectors.clear()
         self._overlays.clear()
         self._small.clear()
+
+
+def _count_bytes(folder: Path) -> int:
+    """Return the bytes of the files in a folder; files that another process replaces meanwhile count nothing."""
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(where, name).stat().st_size
+    return total
 
 
 def _passing_nodes(snapshot: Snapshot, filter: Filter) -> "Ids | None":
