@@ -1,8 +1,8 @@
 """The knowledge service under load: latency by depth, rates, memory, and light questions while heavy ones run.
 
-    python -m bench.service --nodes 256 --store /tmp/small/.weft
+    python -m bench.service --nodes 256 --store small/.weft
     python -m bench.service --nodes 100000
-    python -m bench.service --nodes 256 --store /tmp/small/.weft --seconds 3600     growth of the memory in an hour
+    python -m bench.service --nodes 256 --store small/.weft --seconds 3600     growth of the memory in an hour
 
 Rates are answers a second by the clock with all that runs beside, and answers for each processor second of the
 service, which is what they would be on processors of their own.

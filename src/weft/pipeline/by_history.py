@@ -32,7 +32,7 @@ _SCAN_BATCH: Final = 2_000
 _KEY_DIGITS: Final = 12
 """Digits of a hash that the key of a commit holds."""
 _SUBJECT: Final = 0.4
-"""What the subject of a commit adds that has all words of the question."""
+"""The amount that the subject of a commit adds if it has all words of the question."""
 _HISTORY_WORDS: Final = re.compile(
     r"(?i)\b(?:which|what|who|when|why|commits?|pull requests?|prs?|introduced?|releases?|versions?|first|since"
     r"|was|did)\b"

@@ -66,7 +66,7 @@ class LruCache(Generic[Key, Value]):
 
 
 class _Shared:
-    """What the first who needs it opens, and the others of the same question use too."""
+    """A resource that its first user opens, and that all others of the same question use too."""
 
     def __init__(self) -> None:
         self.held = ExitStack()

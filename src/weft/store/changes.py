@@ -1,5 +1,6 @@
 """Describe what both SQL engines need to write changes: numbers of names, states of keys, touched tenants."""
 
+from abc import ABC, abstractmethod
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ _MAX_PACKED_NUMBER: Final = 0xFFFF
 """Neighbour lists keep kinds and edge types in two bytes."""
 
 
-class NameNumbers:
+class NameNumbers(ABC):
     """The numbers that stand for names in the tables; an engine says how `_number` looks one up or assigns it."""
 
     def tenant(self, name: str) -> int:
@@ -44,8 +45,9 @@ class NameNumbers:
             )
         return number
 
+    @abstractmethod
     def _number(self, table: str, name: str) -> int:
-        raise NotImplementedError
+        """Return the number of a name in a table, assigned now if it has none."""
 
 
 class StoredKey(NamedTuple):

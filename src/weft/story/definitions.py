@@ -31,10 +31,10 @@ _INTRODUCTION_REACH: Final = 40
 _ROLE_WEIGHT: Final = 3.5
 _TIE_WEIGHT: Final = 2.0
 _PERSON_WEIGHT: Final = 2.5
-"""What a rank, kinship or profession is worth, a friend or enemy, and no more than `a young man`."""
+"""The worth of a rank, kinship or profession, of a friend or enemy, and of no more than `a young man`."""
 _AGREED_WEIGHT: Final = 0.35
 _MANY_USES: Final = 4
-"""What each further sentence that uses the same noun of a person adds, and how many of them count."""
+"""The worth of each further sentence that uses the same noun of a person, and how many of them count."""
 _INTRODUCED: Final = 60
 """Behind so many mentions a noun that is used once is a figure of speech rather than an office."""
 _ROLE_REACH: Final = 90
@@ -125,7 +125,7 @@ SpansByProse = Callable[[int], Sequence[tuple[int, int]]]
 
 
 class _Said(Struct, frozen=True):
-    """What one sentence says of a name: the noun for the person (or ""), and how much the rest is worth."""
+    """The statement of one sentence about a name: the noun for the person (or ""), and the worth of the rest."""
 
     score: float
     noun: str = ""

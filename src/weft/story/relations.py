@@ -105,7 +105,7 @@ _KIN_WORDS: Final[Mapping[str, tuple[str, str, str]]] = {
     "relative": ("relative of", "relative of", "relative of"),
     "serves": ("in the service of", "in the service of", "in the service of"),
 }
-"""What a man, a woman, and somebody of unknown sex is to others by a tie."""
+"""The words for a man, a woman, and somebody of unknown sex in a tie."""
 _MIN_SAID_CONFIDENCE: Final = 0.45
 """A tie of less confidence is drawn, but no sentence about a person is made of it."""
 _MAX_SAID: Final = 4

@@ -53,7 +53,7 @@ class Serving(Struct, frozen=True):
 
 
 class KnownState(Struct, frozen=True):
-    """What an answer was computed from; it stays true until one of these changes."""
+    """The state that an answer was computed from; the answer stays true until one of these changes."""
 
     tenants: tuple[str, ...]
     versions: tuple[tuple[str, int], ...]

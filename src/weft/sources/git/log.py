@@ -33,7 +33,7 @@ _PLAIN_OUTPUT: Final = (
 _NO_SUCH_NAME: Final = 1
 """The exit status of `git rev-parse` for a name that stands for nothing; other trouble has other numbers."""
 _NO_TAG: Final = "undefined"
-"""What git prints for a commit that no tag contains."""
+"""The word that git prints for a commit that no tag contains."""
 _MAX_ERROR_CHARACTERS: Final = 200
 """How much of git's complaint an error quotes."""
 _MAX_NAMES_PER_FILE: Final = 400
