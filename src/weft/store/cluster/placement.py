@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from weft.store.postgres.connection import Connection, fetch_rows
 
 GROUP_MARK: Final = "/"
-"""The sign that ends the group in a tenant's name: `acme/alice` and `acme/shared` are placed by `acme`, together."""
+"""The sign that ends the group in a tenant's name: `acme/alice` and `acme/shared` are both placed by `acme`."""
 
 
 class ClusterMap(Struct, frozen=True):
