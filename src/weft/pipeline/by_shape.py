@@ -49,7 +49,7 @@ _MAX_SHOWN_CALLS: Final = 12
 _SPELLED_VALUE: Final = 0.35
 """How much a definition is wanted whose name is made by words of the question that may only stand together."""
 _SPELLED_TYPE_VALUE: Final = 0.5
-"""The same for a class, which is shown with its members."""
+"""The same for a class, which is shown with its members, and for the method of it that is asked about."""
 _MAX_SPELLED: Final = 4
 _TURN_VALUES: Final = {Shape.ORDER: 0.45, Shape.COUNT: 0.45, Shape.SUMMARY: 0.3}
 """How much every turn is wanted where the course of conversations is asked for; the topic orders them. Where all
@@ -174,15 +174,33 @@ def _find_type(subject: Subject) -> Iterator[Wanted]:
 
 
 def _find_spelled(subject: Subject) -> Iterator[Wanted]:
-    """Yield the definitions whose names neighbouring words of the question make, outside of tests and examples."""
+    """Yield the definitions whose names neighbouring words of the question make."""
+    for row in _list_spelled(subject):
+        is_type = row.node.kind in OUTLINED_KINDS
+        value = _SPELLED_TYPE_VALUE if is_type else _SPELLED_VALUE
+        yield Wanted(row, Shape.DEFINITION, value, alone=False, members=_choose_members(row.node, subject))
+        if is_type:
+            yield from _asked_method(row.node, subject)
+
+
+def _list_spelled(subject: Subject) -> list[NodeRow]:
+    """Return the definitions that neighbouring words of the question name, outside of tests and examples."""
     snapshot, spelled = subject.reading.snapshot, subject.shapes.spelled
     found = snapshot.find(spelled) if spelled else {}
     stored = snapshot.nodes(list(dict.fromkeys(number for numbers in found.values() for number in numbers)))
     named = [row for row in stored.values() if row.node.kind in DEFINITION_KINDS and not is_sample(row.node)]
-    for row in named[:_MAX_SPELLED]:
-        is_type = row.node.kind in OUTLINED_KINDS
-        value = _SPELLED_TYPE_VALUE if is_type else _SPELLED_VALUE
-        yield Wanted(row, Shape.DEFINITION, value, alone=False, members=_choose_members(row.node, subject))
+    return named[:_MAX_SPELLED]
+
+
+def _asked_method(node: Node, subject: Subject) -> Iterator[Wanted]:
+    """Yield the method of a class that matches the question best: the class itself is only outlined."""
+    snapshot, fusion = subject.reading.snapshot, subject.plan.profile.fusion
+    methods = [each for each in find_members(node, subject.reading) if each.kind == "method"]
+    relevance = measure_nodes([each.id for each in methods], subject.query, fusion, snapshot)
+    # Of equals the first in the file.
+    best = sorted(methods, key=lambda each: -relevance.get(each.id, 0.0))[:1]
+    for row in snapshot.nodes([each.id for each in best]).values():
+        yield Wanted(row, Shape.DEFINITION, _SPELLED_TYPE_VALUE, shown_first(row.node), alone=False)
 
 
 def _choose_members(node: Node, subject: Subject) -> tuple[Node, ...]:
@@ -252,6 +270,11 @@ def _find_flow(subject: Subject) -> Iterator[Wanted]:
     """Yield the function that the question names, or the one that matches it best, and what it calls, in order."""
     relevance = {one.node.id: one.parts.get("relevance", 0.0) for one in subject.found}
     named = [row for name in subject.shapes.names for row in find_definitions(name, subject.reading)]
+    if not named:
+        # "In which order do cleanup contexts run" is about what the class CleanupContext does, if it does much.
+        types = [row.node for row in _list_spelled(subject) if row.node.kind in OUTLINED_KINDS]
+        methods = [each.id for node in types for each in find_members(node, subject.reading)]
+        named = list(subject.reading.snapshot.nodes(methods).values())
     roots = [row for row in named if not is_sample(row.node)]
     # "The sync client" is Client and not AsyncClient: of several of one name, those that have no other words.
     terms = frozenset(analyze(subject.query.text))

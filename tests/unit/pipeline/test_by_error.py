@@ -1,6 +1,7 @@
 """Which error something leads to, where it is raised, with what parameters, and where options are read."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +82,28 @@ class Harbour:
 '''
 
 
+TIDY = '''"""Tidy up."""
+
+
+class TidyQueue:
+    """Rooms that wait."""
+
+    def __init__(self, rooms):
+        self.rooms = rooms
+
+    def enter(self, room):
+        """Let a room wait."""
+        self.rooms.append(room)
+
+    def sweep(self):
+        """Sweep all rooms."""
+        errors = []
+        for room in reversed(self.rooms):
+            errors += room.sweep()
+        return errors
+'''
+
+
 @pytest.fixture(scope="module")
 def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
     folder = tmp_path_factory.mktemp("worlds") / "work"
@@ -136,6 +159,17 @@ def test_a_signature_over_many_lines_is_whole_where_parameters_are_asked_for(har
         "How does Harbour.moor() wait: which parameter, and what is its default?", max_tokens=300
     )
     assert "patience=60.0," in context.text
+
+
+def test_a_class_that_the_words_name_comes_with_the_method_that_is_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "tidy.py").write_text(TIDY)
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(tmp_path / "work")
+        page = weft.context("in which order does the tidy queue sweep its rooms, and how are errors gathered?")
+    assert "for room in reversed(self.rooms):" in page.text
+    shown = [entry.key.rpartition("#")[2] for entry in page.ledger if "shape_definition" in entry.parts]
+    assert set(shown) == {"TidyQueue", "TidyQueue.sweep"}
 
 
 def test_an_option_is_used_where_the_attribute_is_read_that_keeps_it(harbour: Weft) -> None:
