@@ -1,5 +1,6 @@
 """Repositories in a state that nobody wants: whatever it is, questions are answered and nothing is lost."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -200,3 +201,70 @@ def test_a_shallow_clone_with_a_detached_head_is_read_and_asked(repository: Path
     index(tmp_path / "store", clone)
     page = ask(tmp_path / "store")
     assert "parcel.grams" in page.text and not page.notes
+
+
+def test_five_thousand_lines_of_a_traceback_lead_to_the_innermost_own_frame(
+    repository: Path, tmp_path: Path
+) -> None:
+    index(tmp_path / "store", repository)
+    foreign = '  File "/venv/site-packages/queue.py", line 7, in turn\n    turn()\n' * 2_500
+    own = f'  File "{repository}/scales.py", line 2, in weigh_parcel\n    return parcel.grams\n'
+    log = (
+        f"Traceback (most recent call last):\n{foreign}{own}AttributeError: 'NoneType' has no attribute 'grams'\n"
+    )
+    page = ask(tmp_path / "store", f"{log}\nWhy does this fail?")
+    assert page.ledger[0].key.endswith("scales.py#weigh_parcel")
+    assert "return parcel.grams" in page.text
+    assert page.tokens <= 1500
+
+
+def test_lines_that_end_as_on_windows_are_cited_by_their_numbers(repository: Path, tmp_path: Path) -> None:
+    text = "import os\r\n\r\n\r\nclass Boat:\r\n    def row(self, speed):\r\n        return speed + 1\r\n"
+    (repository / "boat.py").write_bytes(text.encode())
+    index(tmp_path / "store", repository)
+    with Weft.open(tmp_path / "store") as weft:
+        [method] = weft.show("Boat.row")
+        assert (method.origin.first_line, method.origin.last_line) == (5, 6)
+        assert "\r" not in method.text
+        page = weft.context("boat.py:6", max_tokens=300)
+    assert page.text.index("boat.py:5") < page.text.index("return speed + 1")
+    assert "\r" not in page.text
+
+
+def test_links_that_lead_in_circles_are_passed_and_the_rest_is_read_once(repository: Path, tmp_path: Path) -> None:
+    (repository / "inner").mkdir()
+    (repository / "inner" / "boat.py").write_text("def row_once():\n    return 1\n")
+    for name, target in (("inner/up", ".."), ("itself", "itself"), ("one", "other"), ("other", "one")):
+        (repository / name).symlink_to(target)
+    with Weft.open(tmp_path / "store") as weft:
+        report = weft.index(repository)
+        assert {problem.where for problem in report.problems} <= {"itself", "one", "other"}
+        assert [node.key for node in weft.show("row_once")] == ["work:inner/boat.py#row_once"]
+
+
+def test_a_notebook_with_fifty_megabytes_of_output_is_read_without_them(repository: Path, tmp_path: Path) -> None:
+    picture = {"output_type": "display_data", "data": {"image/png": "A" * 50_000_000}, "metadata": {}}
+    cell = {
+        "cell_type": "code",
+        "source": ["def fit_tide(x):\n", "    return x"],
+        "metadata": {},
+        "outputs": [picture],
+    }
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (repository / "tide.ipynb").write_text(json.dumps(notebook))
+    index(tmp_path / "store", repository)
+    page = ask(tmp_path / "store", "fit_tide")
+    assert "def fit_tide(x):" in page.text
+    assert "AAAA" not in page.text
+
+
+def test_a_question_from_a_worktree_whose_disk_is_gone_is_answered_and_says_so(
+    repository: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    git(repository, "worktree", "add", str(other), "-b", "branch")
+    index(tmp_path / "store", other)
+    shutil.rmtree(other)
+    page = ask(tmp_path / "store")
+    assert "parcel.grams" in page.text
+    assert any(str(other) in note for note in page.notes)
