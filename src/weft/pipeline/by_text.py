@@ -34,6 +34,7 @@ _MANIFEST_LINES: Final = {
     "requirements": re.compile(
         r"(?im)^\W*(?:requires[-_]python|python_requires|engines|go \d|rust-version|edition)\b"
     ),
+    "version": re.compile(r"(?im)^\W*version\b"),
 }
 _DESCRIPTION: Final = re.compile(r"(?i)\bdescription\b")
 _MANIFEST_SPAN: Final = re.compile(r"(?im)^\W*(?:dependencies|install_requires|require|requirements)\b")
@@ -59,6 +60,8 @@ _MIN_SENTENCE_WORDS: Final = 6
 _MAX_OPENING_CHARS: Final = 2_000
 """Characters of a README that are shown first; what a project is stands in its first paragraphs."""
 _MAX_MANIFEST_LINES: Final = 45
+_MAX_VERSION_LINES: Final = 6
+"""Lines of a manifest that are shown for its version: its name stands before it, what it is behind."""
 _MAX_PROPOSED: Final = 60
 _MAX_TERMS: Final = 16
 """The rarest words of a message that are searched for."""
@@ -83,7 +86,7 @@ _CHAPTER_TITLE: Final = re.compile(r"(?i)\b(?:chapter|ch\.|part)?\s*(\d+|[ivxlc]
 
 def find_readmes(reading: Reading) -> list[Found]:
     """Return the beginning of the file that introduces the whole, one for each source, at most a few."""
-    rows = [row for row in _files(README_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
+    rows = [row for row in find_files(README_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
     best: dict[str, NodeRow] = {}
     for row in rows:
         # The nearest to the root introduces the whole, others a part of it.
@@ -118,10 +121,8 @@ def _depth(node: Node) -> int:
     return (node.origin.file or "").count("/")
 
 
-def _opening(text: str) -> Span | None:
-    """Return the first paragraphs of a long text, from its first sentence on; None for a short one."""
-    if len(text) <= _MAX_OPENING_CHARS:
-        return None
+def _opening(text: str) -> Span:
+    """Return the first paragraphs of a text, from its first sentence on."""
     start = 0
     # Badges, logos and tables of contents stand before what a reader wants to know.
     for line in text.split("\n"):
@@ -129,28 +130,31 @@ def _opening(text: str) -> Span | None:
             break
         start += len(line) + 1
     start = start if start < len(text) else 0
+    if len(text) - start <= _MAX_OPENING_CHARS:
+        return start, len(text)
     end = text.rfind("\n\n", start + _MAX_OPENING_CHARS // 2, start + _MAX_OPENING_CHARS)
-    return start, end if end > 0 else min(start + _MAX_OPENING_CHARS, len(text))
+    return start, end if end > 0 else start + _MAX_OPENING_CHARS
 
 
 def find_manifests(reading: Reading, about: str) -> list[Found]:
     """Return the manifests in the root of the sources, each by the lines about what is asked, if it is long."""
-    rows = [row for row in _files(MANIFEST_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
+    rows = [row for row in find_files(MANIFEST_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
     # Most lists of requirements say nothing about what a project is.
     rows = [row for row in rows if about != "description" or _DESCRIPTION.search(row.node.text)]
     return [(row, _manifest_part(row.node.text, about)) for row in rows[:_MAX_TEXTS]]
 
 
 def _manifest_part(text: str, about: str) -> Span | None:
-    if text.count("\n") < _MAX_MANIFEST_LINES:
+    longest = _MAX_VERSION_LINES if about == "version" else _MAX_MANIFEST_LINES
+    if text.count("\n") < longest:
         return None
     matches = [*_MANIFEST_LINES[about].finditer(text), *_MANIFEST_SPAN.finditer(text)]
     lines = sorted(text.count("\n", 0, match.end()) for match in matches)
     first = lines[0] - 2 if lines else 0
-    return span_of_lines(text, first, first + _MAX_MANIFEST_LINES)
+    return span_of_lines(text, first, first + longest)
 
 
-def _files(names: Sequence[str], reading: Reading) -> list[NodeRow]:
+def find_files(names: Sequence[str], reading: Reading) -> list[NodeRow]:
     """Return the nodes of files with these names, in the order of the names, the nearest to the root first."""
     found = reading.snapshot.find(names)
     stored = reading.snapshot.nodes(list(dict.fromkeys(number for ids in found.values() for number in ids)))
