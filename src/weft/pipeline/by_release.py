@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from weft.model import Filter
 from weft.pipeline.by_history import message_part, newest_first
-from weft.pipeline.by_text import Found, find_files, find_manifests
+from weft.pipeline.by_text import Found, find_files, find_manifests, find_sections
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Reading
 from weft.pipeline.shape_phrases import Shape
@@ -35,8 +35,8 @@ _RELEASE_HEADING: Final = re.compile(
 """A heading that holds a version: marked as one, underlined, or beginning with `Version`."""
 _VERSION_WORD: Final = re.compile(r"(?i)\b(?:version|release)\b")
 _UNRELEASED: Final = re.compile(r"(?i)unreleased|not yet released|in development|to be released|tbd|\?\?")
-_MAX_HEAD_LINES: Final = 4
-"""Lines of a section that may say that it is not released yet."""
+_MAX_HEAD_CHARACTERS: Final = 120
+"""Characters at the beginning of a section that may say that it is not released yet: its heading and a line."""
 _ASKS_UNRELEASED: Final = re.compile(r"(?i)\b(?:next|upcoming|coming|unreleased|future)\b")
 _ASKS_NUMBER: Final = re.compile(
     r"(?i)\b(?:what|which) version\b|\bwhat(?:'s| is) (?:the|its|your) (?:\w+ )?version\b|\bcurrent version\b"
@@ -66,7 +66,7 @@ _FRAME_WORDS: Final = frozenset(
 """Words that ask for releases or recent changes as such, and name nothing that these would be about."""
 
 
-class _Release(Struct, frozen=True):
+class Release(Struct, frozen=True):
     """The section of a change log about one release."""
 
     version: tuple[int, ...]
@@ -89,9 +89,9 @@ def find_release_notes(plan: Plan, reading: Reading) -> Iterator[Wanted]:
         for rank, (row, part) in enumerate(find_manifests(reading, "version")):
             yield Wanted(row, Shape.VERSION, 1.0 - 0.1 * rank, part)
         value = 0.5
-    notes = _find_notes(asked, reading, unreleased=_ASKS_UNRELEASED.search(question) is not None)
-    if notes:
-        yield Wanted(notes[0], Shape.VERSION, value, notes[1])
+    unreleased = _ASKS_UNRELEASED.search(question) is not None
+    for rank, (row, part) in enumerate(_find_notes(asked, reading, unreleased=unreleased)):
+        yield Wanted(row, Shape.VERSION, value - 0.02 * rank, part)
 
 
 def name_topic(question: str, reading: Reading) -> tuple[str, ...]:
@@ -101,24 +101,38 @@ def name_topic(question: str, reading: Reading) -> tuple[str, ...]:
     return tuple(word for word in words if word not in _FRAME_WORDS | own and not any(map(str.isdigit, word)))
 
 
-def _find_notes(asked: Sequence[tuple[int, ...]], reading: Reading, *, unreleased: bool) -> Found | None:
-    for row in find_files(_CHANGE_LOG_FILES, reading):
-        releases = read_releases(row.node.text)
-        chosen = _choose(releases, asked) if asked else _newest(releases, unreleased=unreleased)
+def _find_notes(asked: Sequence[tuple[int, ...]], reading: Reading, *, unreleased: bool) -> list[Found]:
+    for file in find_files(_CHANGE_LOG_FILES, reading):
+        read = read_releases(file.node.text)
+        releases = [(release, (file, release.span)) for release in read] or _stored_releases(file, reading)
+        notes = dict(releases)
+        chosen = _choose(list(notes), asked) if asked else _newest(list(notes), unreleased=unreleased)
         if chosen:
-            return row, chosen.span
-    return None
+            row, part = notes[chosen]
+            inner = [] if part else find_sections(row, reading)
+            return [(row, part), *((each, None) for each in inner)]
+    return []
 
 
-def read_releases(text: str) -> list[_Release]:
+def _stored_releases(file: NodeRow, reading: Reading) -> list[tuple[Release, Found]]:
+    """Return the releases of a change log that is stored in sections, as one in reStructuredText is."""
+    found: list[tuple[Release, Found]] = []
+    for row in find_sections(file, reading):
+        match = _RELEASE_HEADING.match(row.node.title)
+        if match:
+            is_out = not _UNRELEASED.search(row.node.title + row.node.text[:_MAX_HEAD_CHARACTERS])
+            found.append((Release(_parse_version(match["version"]), (0, len(row.node.text)), is_out), (row, None)))
+    return found
+
+
+def read_releases(text: str) -> list[Release]:
     """Return the sections of a change log in their order, each to the heading of the next release."""
     headings = [match for match in _RELEASE_HEADING.finditer(text) if _is_heading(match)]
     starts = [match.start() for match in headings]
     releases = []
     for match, end in zip(headings, [*starts[1:], len(text)], strict=False):
-        head = "\n".join(text[match.start() : end].split("\n")[:_MAX_HEAD_LINES])
-        version = _parse_version(match["version"])
-        releases.append(_Release(version, (match.start(), end), not _UNRELEASED.search(head)))
+        is_out = not _UNRELEASED.search(text[match.start() : end][:_MAX_HEAD_CHARACTERS])
+        releases.append(Release(_parse_version(match["version"]), (match.start(), end), is_out))
     return releases
 
 
@@ -126,13 +140,13 @@ def _is_heading(match: re.Match[str]) -> bool:
     return bool(match["mark"] or match["rule"] or _VERSION_WORD.match(match["words"]))
 
 
-def _choose(releases: Sequence[_Release], asked: Sequence[tuple[int, ...]]) -> _Release | None:
+def _choose(releases: Sequence[Release], asked: Sequence[tuple[int, ...]]) -> Release | None:
     """Return the section of a version, or of the first of those that begin with it: 8.2.0 for 8.2."""
     fits = [each for version in asked for each in releases if each.version[: len(version)] == version]
     return min(fits, key=lambda each: each.version, default=None)
 
 
-def _newest(releases: Sequence[_Release], *, unreleased: bool) -> _Release | None:
+def _newest(releases: Sequence[Release], *, unreleased: bool) -> Release | None:
     """Return the release with the highest number that is out, or the one to come where that is asked for."""
     listed = [each for each in releases if unreleased or each.is_out] or releases
     return max(listed, key=lambda each: each.version, default=None)

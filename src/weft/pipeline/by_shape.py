@@ -39,7 +39,7 @@ from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.score import is_sample, name_share
-from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
+from weft.pipeline.shape_phrases import OF_CONVERSATIONS, WORDS, Shape
 from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
@@ -72,6 +72,12 @@ _MAX_EXAMPLE_PARTS: Final = 3
 _RELATIONS: Final = ("calls", "references", "inherits", "imports")
 _CALLS: Final = ("calls", "tests")
 """Links that are calls: of a call in test code the resolver draws that it tests what it calls."""
+_ASKS_LANGUAGE: Final = re.compile(
+    rf"(?i)\b(?:{WORDS['language']})\s+v?(?:versions?|releases?|\d)"
+    rf"|(?:versions?|releases?) of (?:{WORDS['language']})\b"
+)
+"""A question about a version of a programming language."""
+_ASKS_PACKAGES: Final = re.compile(r"(?i)\b(?:dependenc|packages?|librar|requirements?|install)")
 _CALL_WORDS: Final = re.compile(r"(?i)\b(?:call(?:s|ed|ing|ers?|[ -]?sites?)?|invo(?:ke[sd]?|king|cations?))\b")
 
 
@@ -359,7 +365,10 @@ def _find_overview(subject: Subject) -> Iterator[Wanted]:
 
 
 def _find_manifest(subject: Subject) -> Iterator[Wanted]:
-    for rank, (row, part) in enumerate(find_manifests(subject.reading, "requirements")):
+    question = subject.query.text
+    is_version = _ASKS_LANGUAGE.search(question) and not _ASKS_PACKAGES.search(question)
+    about = "language" if is_version else "requirements"
+    for rank, (row, part) in enumerate(find_manifests(subject.reading, about)):
         yield Wanted(row, Shape.MANIFEST, 1.0 - 0.1 * rank, part)
 
 

@@ -31,13 +31,15 @@ MANIFEST_FILES: Final = (
 """Files that say what a project is called, what it needs and how it is built, by language."""
 _MANIFEST_LINES: Final = {
     "description": re.compile(r"(?im)^\W*(?:description|name|summary|module)\b"),
-    "requirements": re.compile(
+    "language": re.compile(
         r"(?im)^\W*(?:requires[-_]python|python_requires|engines|go \d|rust-version|edition)\b"
     ),
     "version": re.compile(r"(?im)^\W*version\b"),
 }
 _DESCRIPTION: Final = re.compile(r"(?i)\bdescription\b")
 _MANIFEST_SPAN: Final = re.compile(r"(?im)^\W*(?:dependencies|install_requires|require|requirements)\b")
+_BLOCK_END: Final = re.compile(r"(?m)^[ \t]*[\])}]|^[ \t]*$|^\[")
+"""The line after the last of a list of requirements: a closing bracket, a blank line, or the next table."""
 _WORKFLOW_FILE: Final = re.compile(
     r"(?i)(?:^|/)(?:\.github/workflows/|\.gitlab-ci|\.circleci/|azure-pipelines|\.travis|jenkinsfile|appveyor"
     r"|\.buildkite/|tox\.ini|noxfile\.py|makefile|scripts/(?:check|test|ci|lint|coverage)[^/]*\Z)"
@@ -57,6 +59,12 @@ _MAX_WORKFLOWS: Final = 6
 _MARKUP: Final = re.compile(r"<[^>]*>?|!?\[[^\]]*\]\([^)]*\)|\S*://\S*|[-*#|`=_>]+")
 _MIN_SENTENCE_WORDS: Final = 6
 """A line with fewer words beside its markup is no sentence."""
+_CONTENTS: Final = re.compile(
+    r"(?im)^(?:#+[ \t]*|\*\*)?(?:table of )?contents\b[^\n]*$|^[ \t]*[-*+] \[[^\]\n]*\]\(#"
+)
+"""Where a table of contents begins: by its heading, or by a list of links to headings."""
+_MIN_OPENING_CHARS: Final = 40
+"""Characters that must stand before a table of contents, if the opening is to end there."""
 _MAX_OPENING_CHARS: Final = 2_000
 """Characters of a README that are shown first; what a project is stands in its first paragraphs."""
 _MAX_MANIFEST_LINES: Final = 45
@@ -99,13 +107,14 @@ def find_readmes(reading: Reading) -> list[Found]:
 def _with_text(row: NodeRow, reading: Reading) -> Found:
     """Return a file with its opening; of one that is stored in sections, the first of these with any text."""
     if len(row.node.text) < _EDGE_CHARS // 4:
-        inner = [each for each in _sections(row, reading) if each.node.text]
+        inner = [each for each in find_sections(row, reading) if each.node.text]
         if inner:
             row = min(inner, key=lambda each: (each.node.origin.first_line or 0, each.node.key))
     return row, _opening(row.node.text)
 
 
-def _sections(row: NodeRow, reading: Reading) -> list[NodeRow]:
+def find_sections(row: NodeRow, reading: Reading) -> list[NodeRow]:
+    """Return the parts in which a file is stored, if it is."""
     near = reading.snapshot.adjacency([row.node.id], 256)
     ids = [
         number
@@ -130,6 +139,9 @@ def _opening(text: str) -> Span:
             break
         start += len(line) + 1
     start = start if start < len(text) else 0
+    contents = _CONTENTS.search(text, start + _MIN_OPENING_CHARS)
+    if contents and contents.start() - start <= _MAX_OPENING_CHARS:
+        return start, contents.start()
     if len(text) - start <= _MAX_OPENING_CHARS:
         return start, len(text)
     end = text.rfind("\n\n", start + _MAX_OPENING_CHARS // 2, start + _MAX_OPENING_CHARS)
@@ -145,13 +157,23 @@ def find_manifests(reading: Reading, about: str) -> list[Found]:
 
 
 def _manifest_part(text: str, about: str) -> Span | None:
-    longest = _MAX_VERSION_LINES if about == "version" else _MAX_MANIFEST_LINES
-    if text.count("\n") < longest:
+    """Return the lines of a long manifest about what is asked: a version, or all that is required."""
+    told = _MANIFEST_LINES["language" if about == "requirements" else about].search(text)
+    required = _MANIFEST_SPAN.search(text)
+    if text.count("\n") < _MAX_VERSION_LINES:
         return None
-    matches = [*_MANIFEST_LINES[about].finditer(text), *_MANIFEST_SPAN.finditer(text)]
-    lines = sorted(text.count("\n", 0, match.end()) for match in matches)
-    first = lines[0] - 2 if lines else 0
-    return span_of_lines(text, first, first + longest)
+    if about == "requirements" and required:
+        last = _BLOCK_END.search(text, text.find("\n", required.end()))
+        lines = [text.count("\n", 0, match.end()) for match in (told, required) if match]
+        # The language's own version belongs to what is required where it stands near.
+        first = min(lines) if max(lines) - min(lines) <= _MAX_VERSION_LINES else lines[-1]
+        end = text.count("\n", 0, last.end()) if last else first + _MAX_MANIFEST_LINES
+        return span_of_lines(text, first, min(end, first + _MAX_MANIFEST_LINES))
+    if text.count("\n") < _MAX_MANIFEST_LINES and not told:
+        return None
+    first = text.count("\n", 0, told.end()) - 2 if told else 0
+    is_version = told and about in ("version", "language")
+    return span_of_lines(text, first, first + (_MAX_VERSION_LINES if is_version else _MAX_MANIFEST_LINES))
 
 
 def find_files(names: Sequence[str], reading: Reading) -> list[NodeRow]:

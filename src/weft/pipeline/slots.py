@@ -13,6 +13,9 @@ from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
 from weft.profiles.types import Block, Order, Part, Section
 
+SCORE_DECIMALS: Final = 6
+_PART_STEP: Final = 0.02
+"""The amount by which each further snippet of a part that was asked for counts less than the one before it."""
 _POINTERS_SHARE: Final = 0.1
 """The share of a section's budget that its related pointers get: a few lines beside the items."""
 _QUOTING_BLOCKS: Final = frozenset({"text", "code", "bullet"})
@@ -35,6 +38,16 @@ class RankedSnippets(Struct, frozen=True):
     tokens: list[int]
     score: list[float]
     order: list[int]
+
+    def put_in_order(self, is_part: Sequence[bool]) -> None:
+        """Score the snippets of each part that was asked for so that it is read from its beginning."""
+        best: dict[int, float] = {}
+        for owner, score in zip(self.owner, self.score, strict=True):
+            best[owner] = max(score, best.get(owner, score))
+        for index, owner in enumerate(self.owner):
+            if is_part[owner]:
+                self.score[index] = best[owner]
+                best[owner] = round(best[owner] - _PART_STEP, SCORE_DECIMALS)
 
 
 class Slot(Struct, frozen=True):

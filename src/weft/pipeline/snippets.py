@@ -7,7 +7,6 @@ stored count: only headings are printed to be counted.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
@@ -22,7 +21,7 @@ from weft.pipeline.query import Query, read_cosines, sum_gains
 from weft.pipeline.score import best_first, score_besides_match, score_factor
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
-from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
+from weft.pipeline.slots import SCORE_DECIMALS, Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
 from weft.ports import PassageRow, Snapshot
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import TermColumns, score_terms
@@ -52,11 +51,8 @@ _NAMED_BRIDGE_FACTOR: Final = 2.0
 question, and would lie below texts that only repeat them. Without names a bridge is as often a lookalike."""
 _SHORT_TEXT_TOKENS: Final = 160
 """A text of so few tokens is printed whole or not at all: a note, a turn of a chat, a small function."""
-_SHORT_PART_CHARACTERS: Final = 800
+_SHORT_PART_CHARACTERS: Final = 600
 """The same for a part of a text that was asked for, whose tokens are not counted: a paragraph or two."""
-_PART_STEP: Final = 0.02
-"""The amount by which each further snippet of a long part counts less than the one before it."""
-_SCORE_DECIMALS: Final = 6
 _ENDLESS: Final = 2**62
 """Stands for the end of a text where all of it counts."""
 
@@ -116,7 +112,7 @@ def rank_snippets(
     shaped = np.array([weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates])
     if shaped.any():
         score -= np.where(_is_wanted(candidates, owner, columns), 0.0, shaped[owner])
-    found = _rank(candidates, columns, owner, np.round(score, _SCORE_DECIMALS))
+    found = _rank(candidates, columns, owner, np.round(score, SCORE_DECIMALS))
     return _add_textless(found, candidates, fusion, others.tolist()) if prints_fields else found
 
 
@@ -140,7 +136,7 @@ def _add_textless(
             found.start.append(0)
             found.end.append(0)
             found.tokens.append(0)
-            found.score.append(round(words + meaning + others[owner], _SCORE_DECIMALS))
+            found.score.append(round(words + meaning + others[owner], SCORE_DECIMALS))
     found.order[:] = best_first(found.score)
     return found
 
@@ -179,11 +175,8 @@ def _rank(
     own_tokens = np.array(whole, dtype=np.int64)[owner]
     tokens = np.where(own_tokens > 0, own_tokens, tokens)
     found = RankedSnippets(owner.tolist(), start.tolist(), end.tolist(), tokens.tolist(), score.tolist(), [])
-    seen: Counter[int] = Counter()
-    for index, of in enumerate(found.owner if any(windows) else ()):
-        # A long part that was asked for is read from its beginning.
-        found.score[index] = round(found.score[index] - _PART_STEP * seen[of], _SCORE_DECIMALS)
-        seen[of] += windows[of] is not None
+    if any(windows):
+        found.put_in_order([window is not None for window in windows])
     # The candidates come in their total order, and snippets in that of the text: ties keep both.
     found.order.extend(best_first(found.score))
     return found

@@ -39,6 +39,26 @@ Released 2025-07-01
 - The first keeper was hired.
 """
 
+MANIFEST = """[project]
+name = "beacon"
+version = "2.1.0.dev"
+classifiers = [
+    "Typing :: Typed",
+]
+requires-python = ">=3.12"
+dependencies = [
+    "whale-oil>=1.2",
+]
+
+[project.urls]
+Harbour = "https://example.org/harbour"
+
+[dependency-groups]
+dev = [
+    "polish",
+]
+"""
+
 
 def commit(folder: Path, subject: str, day: int) -> None:
     identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
@@ -55,7 +75,7 @@ def weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
     folder.mkdir()
     subprocess.run(["git", "init", "-q", "-b", "main"], cwd=folder, check=True)
     (folder / "CHANGES.md").write_text(CHANGE_LOG)
-    (folder / "pyproject.toml").write_text('[project]\nname = "beacon"\nversion = "2.1.0.dev"\n')
+    (folder / "pyproject.toml").write_text(MANIFEST)
     (folder / "README.md").write_text(
         "<div>logo</div>\n\n# Beacon\n\nBeacon is a program that keeps a lighthouse lit.\n"
     )
@@ -100,6 +120,26 @@ def test_what_is_not_released_yet_is_told_where_it_is_asked_for(weft: Weft) -> N
 
 def test_the_manifest_says_which_version_this_is(weft: Weft) -> None:
     assert 'version = "2.1.0.dev"' in page(weft, "which version is this?").split("### ")[1]
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "untold"),
+    [
+        ("which python versions are supported?", ("requires-python",), ("polish",)),
+        ("what are the dependencies?", ("requires-python", "whale-oil"), ("harbour", "polish")),
+        (
+            "what are the dependencies and the minimum python version?",
+            ("requires-python", "whale-oil"),
+            ("polish",),
+        ),
+    ],
+)
+def test_a_manifest_is_shown_by_the_lines_about_what_is_asked(
+    weft: Weft, question: str, told: tuple[str, ...], untold: tuple[str, ...]
+) -> None:
+    first = page(weft, question).split("### ")[1]
+    assert all(word in first for word in told)
+    assert not any(word in first for word in untold)
 
 
 def test_the_version_of_something_else_is_not_that_of_the_project(weft: Weft) -> None:
