@@ -129,9 +129,8 @@ def _add_textless(
     """Add the candidates that are a name with fields, measured as a whole: an item of an outline has no text."""
     for owner, candidate in enumerate(candidates):
         if not candidate.node.text.strip():
-            parts = candidate.parts
-            words = fusion.snippet_lexical * parts.get("lexical", 0.0)
-            meaning = fusion.snippet_semantic * parts.get("semantic", 0.0)
+            words = fusion.snippet_lexical * candidate.parts.get("lexical", 0.0)
+            meaning = fusion.snippet_semantic * candidate.parts.get("semantic", 0.0)
             found.owner.append(owner)
             found.start.append(0)
             found.end.append(0)
@@ -299,7 +298,9 @@ class SnippetFiller(Struct):
         cost = self._cost(index)
         if cost > min(tokens, self.page.remaining):
             return False
-        if not (self._may_begin(owner, index) if is_new else self._may_follow(index)):
+        shown = self.slot.candidates[owner], self.snippets.start[index], self.snippets.end[index]
+        may_stand = self._may_begin(owner, index) if is_new else self._may_follow(index)
+        if not may_stand or self.page.shows_story(*shown):
             return False
         headings = self._heading_cost() if is_new else 0
         frame = self._frame(owner, index) if is_new else 0
@@ -313,15 +314,14 @@ class SnippetFiller(Struct):
         self.spent_on_snippets += total
         self.page.spent += total
         self.page.printed_headings.update(name for name, _ in self.slot.headings)
-        self.page.printed_in.setdefault(find_text_ref(self.slot.candidates[owner]), self.slot.name)
+        self.page.add_text(self.slot.name, *shown)
         return True
 
     def _may_begin(self, owner: int, index: int) -> bool:
         if self.slot.limit is not None and len(self.item_tokens) >= self.slot.limit:
             return False
         candidate = self.slot.candidates[owner]
-        whole = candidate.text_tokens
-        if whole is not None and self.snippets.tokens[index] < min(_MIN_FIRST_TOKENS, whole):
+        if self.snippets.tokens[index] < min(_MIN_FIRST_TOKENS, candidate.text_tokens or 0):
             return False
         # The line that opens a class, whose definitions are found by themselves, tells nobody anything.
         text = candidate.node.text.strip()
