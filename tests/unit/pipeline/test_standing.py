@@ -160,17 +160,24 @@ def test_a_question_shows_whether_it_asks_for_what_the_person_said(question: str
     assert asks_what_was_said(question) is is_recalled
 
 
-def test_rules_rank_behind_finds_where_what_was_said_is_asked_and_stand_on_the_page_all_the_same(
+def test_a_rule_ranks_lower_where_what_was_said_is_asked_and_stands_on_the_page_all_the_same(
     weft: Weft, tmp_path: Path
 ) -> None:
-    rule, said = "Always answer in metric units.", "I spent 4 hours on the dough."
-    index_chat(weft, tmp_path, turn(rule), turn(FILLER, "assistant"), turn(said), turn(FILLER, "assistant"))
-    question = "How many hours did I spend on the dough?"
-    texts = {node.key: node.text for node in weft.nodes()}
-    ranked = sorted(weft.context(question, now=NOW).ledger, key=lambda entry: -entry.score)
-    order = [texts.get(entry.key) for entry in ranked]
-    assert order.index(said) < order.index(rule)
-    assert rules_on(weft, question) == [rule]
+    rule = "Always answer in metric units."
+    said = (
+        turn(rule),
+        turn(FILLER, "assistant"),
+        turn("I spent 4 hours on the dough."),
+        turn(FILLER, "assistant"),
+    )
+    index_chat(weft, tmp_path, *said)
+    (key,) = (node.key for node in weft.nodes() if node.text == rule)
+    scores = [
+        next(entry.score for entry in weft.context(question, now=NOW).ledger if entry.key == key)
+        for question in ("How many hours did I spend on the dough?", "How many hours should I spend on the dough?")
+    ]
+    assert scores[0] < scores[1] / 2
+    assert rules_on(weft, "How many hours did I spend on the dough?") == [rule]
 
 
 def test_an_assistant_decides_nothing_that_stands(weft: Weft, tmp_path: Path) -> None:
