@@ -146,7 +146,7 @@ class Follower:
                     pages = {}
 
     def _move_log(self) -> int:
-        """Move the log into the database while no writer can append to it; return how many transactions that had."""
+        """Move the log into the database while no writer can append to it; return how many were left."""
         writing = sqlite3.connect(self._file, isolation_level=None)
         try:
             try:
