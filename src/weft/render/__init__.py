@@ -2,7 +2,7 @@
 
 from weft.render.blocks import ItemStyle, bold_labels
 from weft.render.lines import Lines, join_lines
-from weft.render.page import FORMATS, Format, build_manifest, open_format, render, render_lines
+from weft.render.page import FORMATS, Format, build_manifest, open_format, render_lines
 
 __all__ = [
     "FORMATS",
@@ -13,6 +13,5 @@ __all__ = [
     "build_manifest",
     "join_lines",
     "open_format",
-    "render",
     "render_lines",
 ]
