@@ -76,7 +76,7 @@ from weft.pipeline.standing import (
 from weft.pipeline.walk import group_by_lens, walk_graph
 from weft.ports import LayeredEmbedder, Snapshot, TokenCounter
 from weft.profiles.types import Block, Profile
-from weft.render import ItemStyle, bold_labels, open_format
+from weft.render import ItemStyle, bold_labels, build_manifest, open_format
 from weft.runtime import deadline
 from weft.tokens import DEFAULT_ENCODING
 
@@ -119,8 +119,7 @@ def assemble_with_outcomes(
     # Score, dedupe, sections: put the candidates in order, into the slots of the page.
     is_silent = not any(map(speaks, plan.by_topic(), by_topic, repeat(reading.snapshot)))
     standing = _find_rules_of_silence(plan, gathered, reading) if is_silent else StandingRules()
-    if is_silent:
-        plan = silent_plan(plan, gathered.query)
+    plan = silent_plan(plan, gathered.query) if is_silent else plan
     printer = _make_printer(plan, gathered, count)
     if is_silent:
         layout = lay_out_silence(plan, gathered, standing, printer.heading_cost)
@@ -131,6 +130,7 @@ def assemble_with_outcomes(
     composed = compose(plan, layout, printer)
     finished("budget")
     # Ledger: account for every candidate and every printed line.
+    hash = composed.hash()
     context = Context(
         text=composed.text,
         format=plan.format,
@@ -141,7 +141,7 @@ def assemble_with_outcomes(
         token_model=count.name,
         sources=list_citations(composed.items()),
         ledger=make_ledger(composed.outcomes, layout),
-        manifest=composed.manifest,
+        manifest=build_manifest(composed.lines),
         notes=(*preset_notes, *_list_notes(plan, gathered, layout, composed)),
         stats={
             "nodes_searched": gathered.searched,
@@ -151,8 +151,8 @@ def assemble_with_outcomes(
             "printed": len(composed.items()),
             "relevance": gathered.relevance,
         },
-        hash=composed.hash,
-        id=context_id(composed.hash, plan.request),
+        hash=hash,
+        id=context_id(hash, plan.request),
     )
     finished("account")
     return context, composed.outcomes

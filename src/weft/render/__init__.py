@@ -3,7 +3,7 @@
 from weft.render.blocks import ItemStyle
 from weft.render.lines import Lines, join_lines
 from weft.render.node_values import bold_labels
-from weft.render.page import FORMATS, Format, build_manifest, open_format, render, render_lines
+from weft.render.page import FORMATS, Format, build_manifest, open_format, render_lines
 
 __all__ = [
     "FORMATS",
@@ -14,6 +14,5 @@ __all__ = [
     "build_manifest",
     "join_lines",
     "open_format",
-    "render",
     "render_lines",
 ]
