@@ -88,7 +88,7 @@ def connect(address: Address, server: str = "", seconds: float = 10.0) -> Connec
     return connection
 
 
-def silence_settings(server: str) -> dict[str, int]:
+def silence_settings(server: str) -> dict[str, Any]:
     """Return when a connection counts as lost, as far as the address of the server does not say so itself."""
     given = conninfo_to_dict(server)
     return {name: value for name, value in _SILENCE.items() if name not in given}
