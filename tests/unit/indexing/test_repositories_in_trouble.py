@@ -1,6 +1,5 @@
 """Repositories in a state that nobody wants: whatever it is, questions are answered and nothing is lost."""
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -240,22 +239,6 @@ def test_links_that_lead_in_circles_are_passed_and_the_rest_is_read_once(reposit
         report = weft.index(repository)
         assert {problem.where for problem in report.problems} <= {"itself", "one", "other"}
         assert [node.key for node in weft.show("row_once")] == ["work:inner/boat.py#row_once"]
-
-
-def test_a_notebook_with_fifty_megabytes_of_output_is_read_without_them(repository: Path, tmp_path: Path) -> None:
-    picture = {"output_type": "display_data", "data": {"image/png": "A" * 50_000_000}, "metadata": {}}
-    cell = {
-        "cell_type": "code",
-        "source": ["def fit_tide(x):\n", "    return x"],
-        "metadata": {},
-        "outputs": [picture],
-    }
-    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    (repository / "tide.ipynb").write_text(json.dumps(notebook))
-    index(tmp_path / "store", repository)
-    page = ask(tmp_path / "store", "fit_tide")
-    assert "def fit_tide(x):" in page.text
-    assert "AAAA" not in page.text
 
 
 def test_a_question_from_a_worktree_whose_disk_is_gone_is_answered_and_says_so(
