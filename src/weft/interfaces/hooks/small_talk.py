@@ -31,12 +31,13 @@ _FILLERS: Final = _words(
 """Words that say nothing about a topic. A prompt of these alone points at what was said before."""
 _REACTIONS: Final = _words(
     "absolutely ack afternoon agreed ah alright amazing appreciate appreciated awesome aye bad beautiful "
-    "better brilliant bye certainly cheers cool correct damn day definitely enough evening exactly excellent "
-    "false fantastic fine good goodbye got gotcha grateful great haha hm hmm hold huh impressive interesting "
-    "job k kk know lgtm like lol look looks love lovely maybe mhm morning n nah neat never nice night no nope "
-    "not noted np nvm oh ok okay okey oops perfect perhaps possibly see seems sgtm sorry sound sounds stop "
-    "super sure sweet thank thanks think thought thx true ty ugh uh um understood wait wdyt welcome wfm "
-    "whoops wonderful work worked working works worse wow wrong y yea yeah yep yes yup yw"
+    "better brilliant bye certainly cheers cool correct damn day definitely enough evening exactly "
+    "excellent false fantastic fine good goodbye got gotcha grateful great haha hm hmm hold huh impressive "
+    "interesting job k kk know lgtm like lol look looks love lovely maybe mhm mind morning n nah neat never "
+    "nice night no nope not noted np nvm oh ok okay okey oops perfect perhaps possibly see seems sgtm sorry "
+    "sound sounds stop super sure sweet thank thanks think thought thx today tomorrow tonight true ty ugh "
+    "uh um understood wait wdyt welcome wfm whoops wonderful work worked working works worse wow wrong y "
+    "yea yeah yep yes yup yw"
 )
 """Words of agreement, refusal, thanks, praise and regret."""
 _GO_AHEAD: Final = _words(
@@ -54,11 +55,11 @@ _SPEECH: Final = _words(
 )
 """Names of what the assistant has just said."""
 _RESHAPING: Final = _words(
-    "again brief briefer briefly bullet bullets chinese clearer concise concisely detail detailed differently "
-    "dutch elaborate english expand explain few formal format french german give informal italian japanese "
-    "keep less longer make one plain points polite portuguese put repeat rephrase reword rewrite say short "
-    "shorten shorter simple simpler simplify single spanish summarise summarize table tell three translate "
-    "turn two write"
+    "again aloud brief briefer briefly bullet bullets chinese clearer concise concisely count detail "
+    "detailed differently dutch elaborate english expand explain few formal format french german give "
+    "informal italian japanese keep less longer make one plain points polite portuguese put read repeat "
+    "rephrase reword rewrite say short shorten shorter simple simpler simplify single spanish summarise "
+    "summarize table tell three translate turn two write"
 )
 """Words that ask for the same answer in another shape."""
 _CHAT_TOPICS: Final = (

@@ -58,6 +58,12 @@ THANKS = [
     "got it, thanks",
     "wow, that's amazing",
     "sorry, my bad",
+    "never mind",
+    "I don't mind",
+    "let's stop here for today",
+    "see it again tomorrow",
+    "count the words",
+    "can you read that back?",
 ]
 ABOUT_THE_ANSWER = [
     "make it shorter",
@@ -118,6 +124,10 @@ WANTED = [
     "continue button does nothing",
     "fix the test for stream_with_context",
     "refactor get_debug_flag",
+    "read the settings file and tell me where the port is set",
+    "never mind the mocks, how does the client close connections?",
+    "count the words of every chapter about Anne",
+    "summarise chapter 3",
     "add a --reload-dir option",
     "find out where errors are logged",
     "go modules are not resolved",
