@@ -9,17 +9,20 @@ and written.
 
 import argparse
 import json
+import random
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from bench.measures import percentile
+from bench.world import kept_sentences
 from weft import Edge, Node, Weft
 from weft.errors import StoreUnreachable
 from weft.store.cluster import ClusterStore
@@ -28,18 +31,26 @@ from weft.store.cluster.move import rebalance
 # The servers are those of the tests.
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
+SENTENCES = 4
 WORDS = ("harbour", "lantern", "quarry", "meadow", "tariff", "signal", "orchard", "ledger", "canal", "furnace")
+
+
+@cache
+def sentences() -> list[str]:
+    """Return real sentences: comparing notes that say the same would take longer than all the rest."""
+    return kept_sentences(None)
 
 
 def notes(tenant: str, count: int) -> tuple[list[Node], list[Edge]]:
     """Return the notes of a tenant, and a link from each to the next."""
+    chosen = random.Random(tenant)
     nodes = [
         Node(
             f"s:{number}",
             "note",
             tenant,
             title=f"{WORDS[number % 10]} {number}",
-            text=f"The {WORDS[number % 10]} and the {WORDS[number * 7 % 10]} of {tenant}, told in note {number}.",
+            text=" ".join([f"The {WORDS[number * 7 % 10]} of {tenant}.", *chosen.sample(sentences(), SENTENCES)]),
         )
         for number in range(count)
     ]

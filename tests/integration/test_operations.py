@@ -280,8 +280,12 @@ def test_a_service_that_is_stopped_gives_its_answer_first(helpdesk: Path, tmp_pa
 def test_the_files_for_deployment_are_valid_and_name_what_there_is() -> None:
     for file in (*DEPLOY.glob("compose/*.yaml"), *DEPLOY.glob("helm/weft/*.yaml")):
         assert yaml.safe_load(file.read_text(encoding="utf-8")), file
-    unit = (DEPLOY / "systemd" / "weft.service").read_text(encoding="utf-8")
-    options = set(re.findall(r"--[a-z-]+", unit))
+    units = "\n".join(file.read_text(encoding="utf-8") for file in DEPLOY.glob("systemd/*.service"))
+    options = {
+        option
+        for line in re.findall(r"weft (?:serve|backup) (?:.*\\\n)*.*", units)
+        for option in re.findall(r"--[a-z-]+", line)
+    }
     described = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     assert all(f"`{option}" in described for option in options)
     dashboard = json.loads((DEPLOY / "grafana" / "weft.json").read_text(encoding="utf-8"))

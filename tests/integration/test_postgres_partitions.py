@@ -1,4 +1,4 @@
-"""A network that is cut between a program and its PostgreSQL server: in network namespaces, with the cable pulled."""
+"""A network that is cut between a program and its PostgreSQL server: network namespaces, and the cable pulled."""
 
 import os
 import shutil
@@ -84,8 +84,7 @@ def network(request: pytest.FixtureRequest) -> Iterator[None]:
     """A network namespace, with a cable between it and this one."""
     if not request.config.getoption("--backends"):
         pytest.skip("needs a PostgreSQL server: run with --backends")
-    made = shutil.which("ip") and subprocess.run(["ip", "netns", "add", _SPACE], capture_output=True)
-    if not made or made.returncode:
+    if not shutil.which("ip") or subprocess.run(["ip", "netns", "add", _SPACE], check=False).returncode:
         pytest.skip("needs ip and the right to make network namespaces")
     try:
         for words in (

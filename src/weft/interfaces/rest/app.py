@@ -31,11 +31,11 @@ from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.gate import Gate
 from weft.interfaces.rest.lanes import THREADS
 from weft.interfaces.rest.logs import Observed, open_access_log
-from weft.interfaces.rest.memory import share_heaps
 from weft.interfaces.rest.problems import MEDIA_TYPE, Problem
 from weft.interfaces.rest.responses import ProblemDocument
 from weft.interfaces.rest.routes_page import routes_page
 from weft.interfaces.rest.served_store import Served, Serving
+from weft.interfaces.rest.threads import prepare_threads
 
 _DOCUMENTED_ERRORS: Final = (400, 401, 403, 404, 405, 408, 409, 412, 413, 414, 415, 422, 429, 431, 503)
 """The statuses of errors that the description of every route names."""
@@ -255,7 +255,7 @@ def _check_certificate(settings: config.ServeSettings) -> None:
 
 def make_app_for(settings: config.ServeSettings) -> FastAPI:
     """Return the app over the store of the settings, which must open now."""
-    share_heaps()
+    prepare_threads()
     serving = Serving(
         store=settings.store,
         read_only=settings.read_only,
