@@ -24,7 +24,7 @@ _ENOUGH: Final = {
     "friend": 0.8, "enemy": 0.8, "serves": 0.8,
 }  # fmt: skip
 """The votes that make a tie; a statement alone does."""
-_ENOUGH_GUESSES: Final = {"relative": 1.3, "friend": 2.0}
+_ENOUGH_GUESSES: Final = {"parent": 1.3, "sibling": 1.3, "relative": 1.3, "friend": 2.0}
 """The votes that are needed where all of them are guesses."""
 _PLAIN: Final = 1.2
 """Votes from this weight on are said in so many words, and neither names nor titles speak against them."""
@@ -112,11 +112,18 @@ def settle(
     enough = {
         key: each
         for key, each in tallies.items()
-        if each.strength >= (_ENOUGH[key[0]] if key in shown else _ENOUGH_GUESSES.get(key[0], _ENOUGH[key[0]]))
+        if each.strength >= _enough(key, surnames, is_shown=key in shown)
     }
     kept = _keep_one_kinship(enough, tallies)
     kept = _keep_one_each(kept, genders)
     return _conclude(kept, genders)
+
+
+def _enough(key: Key, surnames: Sequence[frozenset[str]], *, is_shown: bool) -> float:
+    """Return the votes that a tie needs: more where all are guesses, unless both are of one family by name."""
+    kind, source, target = key
+    is_family = kind in ("parent", "sibling") and bool(surnames[source] & surnames[target])
+    return _ENOUGH[kind] if is_shown or is_family else _ENOUGH_GUESSES.get(kind, _ENOUGH[kind])
 
 
 def _lift_guesses(

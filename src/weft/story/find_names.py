@@ -27,6 +27,8 @@ _FATHER_REACH_WORDS: Final = 12
 """How many words around a name are read for a father or a son, about the length of a clause."""
 _SENTENCE_END: Final = (".", "!", "?", "…", "\n\n")
 _INSIDE_NAME: Final = JOINING | PARTICLES
+_ARTICLES: Final = frozenset({"den", "der"})
+"""Particles that begin no surname but stand behind another: van der Luyden, von den Berg."""
 
 
 class FoundNames(Struct, frozen=True):
@@ -167,6 +169,9 @@ class _Reader(Struct):
         if self._is_title(end) and self.words[end].plain not in SAINTS:
             return index
         small, name = self.words[index].text, self.words[index - 1].plain
+        # In `Greta den Brief` a German article follows a name, which in `van den Berg` belongs to one.
+        if small in _ARTICLES:
+            return index
         is_styled = small == "the" and self.usage.is_styled(name, self.words[end].plain)
         return end + 1 if is_styled or small in PARTICLES or self._binds_of(index - 1) else index
 

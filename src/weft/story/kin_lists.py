@@ -32,9 +32,10 @@ _OWNED_BEHIND: Final = re.compile(
     rf"(?:,|\s*—|\s*--|,?\s+(?:were|are))\s+(his|her|my|your)\s+{_ADJECTIVES}({_WORD})\b", re.IGNORECASE
 )
 _SHARED_BEHIND: Final = re.compile(
-    rf",?\s+(?:(?:were|are|being|as)\s+){_ADJECTIVES}({_WORD})(?=\s*[,.;:!?—]|--|\s+(?:and|who|of)\b)",
+    rf",?\s+(?:(?:were|are|being|as)\s+){_ADJECTIVES}({_WORD})(?=\s*[,.;:!?—]|--|\s+(?:and|who)\b)",
     re.IGNORECASE,
 )
+_SELDOM: Final = re.compile(r"\b(?:seldom|hardly|scarcely|rarely|no)\b", re.IGNORECASE)
 _NOT_CHILDREN: Final = frozenset({"girls", "boys"})
 """Words for children only behind a possessive: her girls."""
 _REACH: Final = 70
@@ -53,7 +54,7 @@ def read_lists(scene: Scene) -> Iterator[Vote]:
             scene.text, last.end
         )
         match = owned or shared
-        if match is None or DOUBT.search(match.group()):
+        if match is None or DOUBT.search(match.group()) or _SELDOM.search(match.group()):
             continue
         plural = match.group(2 if owned else 1).lower()
         people = list(dict.fromkeys(entity for _, entity in names))

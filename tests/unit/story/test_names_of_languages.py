@@ -119,3 +119,12 @@ def test_a_surname_may_have_several_particles() -> None:
         "Mr. van der Loon",
         "Mrs. van der Loon",
     }
+
+
+def test_a_german_article_behind_a_name_is_no_particle() -> None:
+    story = told(
+        "»Danke«, sagte Greta. Karl gab Greta den Brief. »Gern«, sagte Karl. Er lachte. »Der Brief«, sagte Greta. "
+        "Karl sah Peter van den Berg. »Herr van den Berg«, sagte Karl."
+    )
+    assert all_names(story, "Greta") == {"Greta"}
+    assert "Peter van den Berg" in {name for each in story.entities for name in (each.name, *each.aliases)}

@@ -136,6 +136,8 @@ def test_a_list_beside_a_word_for_several_relatives_ties_all_of_it(prose: str, t
     [
         "If Ann Holt and Ellen Olen were sisters, he would have known.",
         "Ann Holt and Ellen Olen were not sisters.",
+        "Ann Holt and Ellen Olen were seldom good friends.",
+        "Ann Holt and Ellen Olen were friends of the miller.",
         "His sisters came, and Ann Holt and Ellen Olen left.",
         "Ann Holt and Ellen Olen's sisters came.",
     ],
