@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from weft.model import Candidate, Node
 from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turns, read_topic
-from weft.pipeline.by_history import find_commits, find_history, find_recent
+from weft.pipeline.by_history import find_commits, find_history, find_recent, find_recent_about
+from weft.pipeline.by_release import find_newest_commits, find_release_notes, name_topic
 from weft.pipeline.by_symbol import (
     find_definitions,
     find_exports,
@@ -38,7 +39,7 @@ from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.score import is_sample, name_share
-from weft.pipeline.shape_phrases import OF_CONVERSATIONS, Shape
+from weft.pipeline.shape_phrases import OF_CONVERSATIONS, WORDS, Shape
 from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
@@ -71,6 +72,12 @@ _MAX_EXAMPLE_PARTS: Final = 3
 _RELATIONS: Final = ("calls", "references", "inherits", "imports")
 _CALLS: Final = ("calls", "tests")
 """Links that are calls: of a call in test code the resolver draws that it tests what it calls."""
+_ASKS_LANGUAGE: Final = re.compile(
+    rf"(?i)\b(?:{WORDS['language']})\s+v?(?:versions?|releases?|\d)"
+    rf"|(?:versions?|releases?) of (?:{WORDS['language']})\b"
+)
+"""A question about a version of a programming language."""
+_ASKS_PACKAGES: Final = re.compile(r"(?i)\b(?:dependenc|packages?|librar|requirements?|install)")
 _CALL_WORDS: Final = re.compile(r"(?i)\b(?:call(?:s|ed|ing|ers?|[ -]?sites?)?|invo(?:ke[sd]?|king|cations?))\b")
 
 
@@ -105,16 +112,36 @@ def find_by_shape(
 
 
 def _find_history(subject: Subject) -> Iterator[Wanted]:
-    """Yield the commits that match the words of the question, unless those of what is named are wanted."""
-    # The newest commits of what is named are the answer, and not those whose messages share words with it.
-    if not any(_find_recent(subject)):
-        releases = Shape.RELEASES in subject.shapes.asked
-        yield from find_history(subject.plan, subject.query, subject.reading, releases=releases)
+    """Yield the commits that match the words of the question, unless the newest or a release are wanted."""
+    asked = subject.shapes.asked
+    if Shape.RECENT in asked and (not _is_named(subject.shapes) or any(_find_recent(subject))):
+        return
+    if not any(_find_release(subject)):
+        yield from find_history(subject.plan, subject.query, subject.reading, releases=Shape.RELEASES in asked)
 
 
 def _find_recent(subject: Subject) -> Iterator[Wanted]:
-    if Shape.RECENT in subject.shapes.asked:
+    """Yield the newest commits that changed what the question names, or that are about its topic, or of all."""
+    # "What is the newest release, and what changed in it?" is answered by its notes.
+    if COMMIT not in subject.reading.snapshot.kinds() or any(_find_release(subject)):
+        return
+    topic = " ".join(name_topic(subject.query.text, subject.reading))
+    if _is_named(subject.shapes):
         yield from find_recent(subject.shapes, subject.reading)
+    elif topic:
+        yield from find_recent_about(topic, subject.plan, subject.reading)
+    else:
+        yield from find_newest_commits(subject.plan, subject.reading)
+
+
+def _is_named(shapes: Shapes) -> bool:
+    return bool(shapes.names or shapes.type or shapes.files)
+
+
+def _find_release(subject: Subject) -> Iterator[Wanted]:
+    """Yield the notes of a release, unless the version is that of something else, such as Python."""
+    if Shape.VERSION in subject.shapes.asked and Shape.MANIFEST not in subject.shapes.asked:
+        yield from find_release_notes(subject.plan, subject.reading)
 
 
 def _find_commits(subject: Subject) -> Iterator[Wanted]:
@@ -338,7 +365,10 @@ def _find_overview(subject: Subject) -> Iterator[Wanted]:
 
 
 def _find_manifest(subject: Subject) -> Iterator[Wanted]:
-    for rank, (row, part) in enumerate(find_manifests(subject.reading, "requirements")):
+    question = subject.query.text
+    is_version = _ASKS_LANGUAGE.search(question) and not _ASKS_PACKAGES.search(question)
+    about = "language" if is_version else "requirements"
+    for rank, (row, part) in enumerate(find_manifests(subject.reading, about)):
         yield Wanted(row, Shape.MANIFEST, 1.0 - 0.1 * rank, part)
 
 
@@ -379,6 +409,7 @@ def _find_course(shape: Shape, subject: Subject) -> Iterator[Wanted]:
 _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.HISTORY: _find_history,
     Shape.RECENT: _find_recent,
+    Shape.VERSION: _find_release,
     Shape.COMMIT: _find_commits,
     Shape.TESTS: _find_tests,
     Shape.DEFINITION: _find_named,

@@ -7,7 +7,6 @@ stored count: only headings are printed to be counted.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
@@ -23,7 +22,7 @@ from weft.pipeline.query import Query, read_cosines, sum_gains
 from weft.pipeline.score import best_first, score_besides_match, score_factor
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
-from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, TextRef, find_text_ref
+from weft.pipeline.slots import SCORE_DECIMALS, Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
 from weft.ports import PassageRow, Snapshot
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import TermColumns, score_terms
@@ -53,11 +52,8 @@ _NAMED_BRIDGE_FACTOR: Final = 2.0
 question, and would lie below texts that only repeat them. Without names a bridge is as often a lookalike."""
 _SHORT_TEXT_TOKENS: Final = 160
 """A text of so few tokens is printed whole or not at all: a note, a turn of a chat, a small function."""
-_SHORT_PART_CHARACTERS: Final = 800
+_SHORT_PART_CHARACTERS: Final = 600
 """The same for a part of a text that was asked for, whose tokens are not counted: a paragraph or two."""
-_PART_STEP: Final = 0.02
-"""The amount by which each further snippet of a long part counts less than the one before it."""
-_SCORE_DECIMALS: Final = 6
 _ENDLESS: Final = 2**62
 """Stands for the end of a text where all of it counts."""
 
@@ -116,7 +112,7 @@ def rank_snippets(
     shaped = np.array([weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates])
     if shaped.any():
         score -= np.where(_is_wanted(candidates, owner, columns), 0.0, shaped[owner])
-    found = _rank(candidates, columns, owner, np.round(score, _SCORE_DECIMALS))
+    found = _rank(candidates, columns, owner, np.round(score, SCORE_DECIMALS))
     return _add_textless(found, candidates, fusion, others.tolist()) if prints_fields else found
 
 
@@ -139,7 +135,7 @@ def _add_textless(
             found.start.append(0)
             found.end.append(0)
             found.tokens.append(0)
-            found.score.append(round(words + meaning + others[owner], _SCORE_DECIMALS))
+            found.score.append(round(words + meaning + others[owner], SCORE_DECIMALS))
     found.order[:] = best_first(found.score)
     return found
 
@@ -178,11 +174,8 @@ def _rank(
     own_tokens = np.array(whole, dtype=np.int64)[owner]
     tokens = np.where(own_tokens > 0, own_tokens, tokens)
     found = RankedSnippets(owner.tolist(), start.tolist(), end.tolist(), tokens.tolist(), score.tolist(), [])
-    seen: Counter[int] = Counter()
-    for index, of in enumerate(found.owner if any(windows) else ()):
-        # A long part that was asked for is read from its beginning.
-        found.score[index] = round(found.score[index] - _PART_STEP * seen[of], _SCORE_DECIMALS)
-        seen[of] += windows[of] is not None
+    if any(windows):
+        found.put_in_order([window is not None for window in windows])
     # The candidates come in their total order, and snippets in that of the text: ties keep both.
     found.order.extend(best_first(found.score))
     return found
@@ -247,12 +240,10 @@ class SnippetFiller(Struct):
     names_only: SlotFiller | None = None
     """Fills the slot instead where there is no room for a single snippet."""
     spent_on_snippets: int = 0
-    refs: list[TextRef] = field(default_factory=list)
     code: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Look up once which text each candidate is, and whether it is code."""
-        self.refs = list(map(find_text_ref, self.slot.candidates))
+        """Look up once which candidates are code."""
         self.code = [is_code(candidate.node.language) for candidate in self.slot.candidates]
 
     @property
@@ -310,7 +301,9 @@ class SnippetFiller(Struct):
         cost = self._cost(index)
         if cost > min(tokens, self.page.remaining):
             return False
-        if not (self._may_begin(owner, index) if is_new else self._may_follow(index)):
+        shown = self.slot.candidates[owner], self.snippets.start[index], self.snippets.end[index]
+        may_stand = self._may_begin(owner, index) if is_new else self._may_follow(index)
+        if not may_stand or self.page.shows_story(*shown):
             return False
         printed = self.page.printed_headings
         headings = sum([tokens for name, tokens in self.slot.headings if name not in printed]) if is_new else 0
@@ -324,24 +317,22 @@ class SnippetFiller(Struct):
         self.item_tokens[owner] = self.item_tokens.get(owner, frame) + cost
         self.spent_on_snippets += total
         self.page.spent += total
-        if is_new:
-            printed.update([name for name, _ in self.slot.headings])
-            self.page.printed_in.setdefault(self.refs[owner], self.slot.name)
+        printed.update([name for name, _ in self.slot.headings])
+        self.page.add_text(self.slot.name, *shown)
         return True
 
     def _may_begin(self, owner: int, index: int) -> bool:
         if self.slot.limit is not None and len(self.item_tokens) >= self.slot.limit:
             return False
         candidate = self.slot.candidates[owner]
-        whole = candidate.text_tokens
-        if whole is not None and self.snippets.tokens[index] < min(_MIN_FIRST_TOKENS, whole):
+        if self.snippets.tokens[index] < min(_MIN_FIRST_TOKENS, candidate.text_tokens or 0):
             return False
         # The line that opens a class, whose definitions are found by themselves, tells nobody anything.
         text = candidate.node.text.strip()
         is_bare = self.code[owner] and text.endswith((":", "{")) and "\n" not in text
         if is_bare and not candidate.members and not candidate.parts.get("shape"):
             return False
-        return self.page.repeats or self.refs[owner] not in self.page.printed_in
+        return self.page.repeats or find_text_ref(candidate) not in self.page.printed_in
 
     def _may_follow(self, index: int) -> bool:
         """Return whether a further part of a text may be printed: not between two gaps if it is a fragment."""
@@ -405,8 +396,8 @@ class SnippetFiller(Struct):
         spans = self._spans()
         left = f"{max(int(self.page.remaining), 0)} tokens left" if self.page.total != UNLIMITED else ""
         explain = cache(lambda reason, slot: reason.format(left=left, limit=self.slot.limit, slot=slot))
-        for owner, (candidate, ref) in enumerate(zip(self.slot.candidates, self.refs, strict=True)):
-            item: Item | None = None
+        for owner, candidate in enumerate(self.slot.candidates):
+            item, ref = None, find_text_ref(candidate)
             if owner in spans:
                 whole = self._is_whole(owner, spans[owner])
                 detail = Detail.WHOLE if whole else Detail.EXCERPT

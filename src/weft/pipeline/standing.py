@@ -351,6 +351,11 @@ def find_existing(names: Collection[str], snapshot: Snapshot) -> frozenset[str]:
     return frozenset(existing)
 
 
+def describe_gone(names: Sequence[str]) -> str:
+    """Say that some names are gone from the store."""
+    return f"{', '.join(names)} no longer {'exists' if len(names) == 1 else 'exist'}"
+
+
 def _named(node: Node) -> tuple[str, ...]:
     names = node.fields.get("names")
     return tuple(str(name) for name in names) if isinstance(names, list | tuple) else ()
@@ -360,11 +365,7 @@ def _with_mark(candidate: Candidate, disputes: Sequence[Node], gone: frozenset[s
     node = candidate.node
     parts = [newer] if newer else []
     if missing := [name for name in _named(node) if name in gone]:
-        parts.append(
-            f"stale: {', '.join(missing)} no longer exists"
-            if len(missing) == 1
-            else f"stale: {', '.join(missing)} no longer exist"
-        )
+        parts.append(f"stale: {describe_gone(missing)}")
     if node.fields.get("was"):
         parts.append(f"was {node.fields['was']} until {node.fields.get('until', 'later')}")
     parts += [f"may contradict {_quote(other)}" for other in disputes]

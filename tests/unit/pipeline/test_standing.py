@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from weft import Weft
-from weft.memory import Outcome
+from weft.memory import Outcome, memory_node, new_memory
 from weft.memory.experience_store import resolve_experience, start_experience
 from weft.memory.memory_store import remember, update_memory
 from weft.model import Edge, Filter
@@ -121,6 +121,15 @@ def test_a_page_of_learning_or_of_chats_that_has_nothing_still_has_the_rules(wef
     assert len(context.sources) == 1
     # A page so small that the rules would push off the sentence has the sentence.
     assert "Nothing here" in weft.context(foreign, max_tokens=120, now=NOW).text
+
+
+def test_a_page_that_has_nothing_shows_no_older_value_as_if_it_held(weft: Weft) -> None:
+    # As two machines may have stored them, each for itself.
+    for text, day in (("We use uv instead of pip", NOW), ("We use pip instead of uv", NOW + timedelta(days=1))):
+        weft.put([memory_node(new_memory(text, None, None, (), "default", day))])
+    page = weft.context("Which moons has Jupiter?", profile="learning", now=NOW + timedelta(days=2)).text
+    assert "- 2026-03-02: We use pip instead of uv (was uv until 2026-03-02)" in page
+    assert page.count("instead of") == 1
 
 
 def test_decisions_and_facts_about_a_person_stand_in_part_on_pages_about_something_else(

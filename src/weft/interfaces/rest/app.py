@@ -31,6 +31,7 @@ from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.gate import Gate
 from weft.interfaces.rest.lanes import THREADS
 from weft.interfaces.rest.logs import Observed, open_access_log
+from weft.interfaces.rest.memory import share_heaps
 from weft.interfaces.rest.problems import MEDIA_TYPE, Problem
 from weft.interfaces.rest.responses import ProblemDocument
 from weft.interfaces.rest.routes_page import routes_page
@@ -250,6 +251,7 @@ def _check_certificate(settings: config.ServeSettings) -> None:
 
 def make_app_for(settings: config.ServeSettings) -> FastAPI:
     """Return the app over the store of the settings, which must open now."""
+    share_heaps()
     serving = Serving(
         store=settings.store,
         read_only=settings.read_only,
