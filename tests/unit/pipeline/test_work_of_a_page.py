@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from weft import Edge, Node, Weft
+from weft.model import Item, View
+from weft.pipeline import compose
+from weft.pipeline.compose import Printer
+from weft.pipeline.fit import fit
 from weft.render.page import LineFormat
 from weft.store.sqlite import connection as connections
 from weft.store.sqlite import snapshot as snapshots
@@ -125,3 +129,30 @@ def test_the_same_question_again_reads_no_row_and_counts_no_text(weft: Weft, wor
     done = work(lambda: weft.context(QUESTION, max_tokens=4000))
     assert (done["nodes"], done["passages"], done["characters"]) == (0, 0, 0)
     assert done["statements"] <= 6
+
+
+def test_names_are_looked_up_together_however_many_there_are(weft: Weft, work: Work) -> None:
+    by_key, by_name = (f"w:{number}" for number in range(8)), (f"Note {number}" for number in range(8, 16))
+    names = [*by_key, *by_name, "400", "none"]
+    found: list[Any] = []
+    with weft.reading(View()) as reading:
+        done = work(lambda: found.append(reading.snapshot.find(names)))
+    # By key, by name and by id.
+    assert done["statements"] == 3
+    assert list(found[0]) == names[:-1]
+
+
+def test_an_item_that_is_fitted_again_is_not_priced_again(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
+    priced: Counter[object] = Counter()
+    count_item = Printer._count_item
+
+    def counted(self: Printer, item: Item, lines: Any) -> int:
+        priced[item.candidate.node.ref, item.detail, item.spans, item.turn] += 1
+        return count_item(self, item, lines)
+
+    monkeypatch.setattr(Printer, "_count_item", counted)
+    fitted: list[object] = []
+    monkeypatch.setattr(compose, "fit", lambda *given, **named: fitted.append(given) or fit(*given, **named))
+    weft.context(QUESTION, max_tokens=4000)
+    assert len(fitted) > 1
+    assert set(priced.values()) == {1}

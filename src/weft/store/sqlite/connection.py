@@ -89,8 +89,8 @@ def _file_uri(file: Path, mode: str) -> str:
 def _connect(uri: str, busy_seconds: float) -> sqlite3.Connection:
     """Open a connection, which maps nothing into memory.
 
-    Reading pages of the system's cache through a map saves a hundredth of a page's time, and all that was ever
-    touched counts as memory of the process.
+    A map saves copying from the system's cache, which a page hardly notices, and all that was ever touched counts
+    as memory of the process.
     """
     connection = sqlite3.connect(
         uri,
