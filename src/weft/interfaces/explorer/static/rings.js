@@ -14,8 +14,8 @@ const LINE_HEIGHT = 15;
 const NARROW = 560;
 // Where the label of the middle may stand, above its mark or below; its letters are wider, and marks keep this distance.
 const CENTRE_HEIGHTS = [-15, 25];
-const CENTRE_LETTER = 7.8;
-const MARK_ROOM = 10;
+const CENTRE_LETTER = 9.2;
+const MARK_ROOM = 14;
 // With more nodes only the inner ring has labels; pointing at the others shows theirs.
 const MOST_LABELS = 34;
 
