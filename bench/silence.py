@@ -1,10 +1,11 @@
 """Does the hook for prompts know when to speak?
 
-python -m bench.silence --httpx FOLDER --gin FOLDER --pytest FOLDER
+python -m bench.silence --httpx FOLDER --gin FOLDER --pytest FOLDER --vault FOLDER --novel FOLDER
 
-Each folder holds a repository that was indexed in place (`weft index .`). Prompts that want nothing and prompts
-that want something are sent to `weft-hook`, each in a session of its own. Sessions are kept in the store, so run
-it on a copy. (`python -m bench.memory.session` measures what is handed out differently in a session.)
+Each folder holds a repository, vault or novel that was indexed in place (`weft index .`). Prompts that want
+nothing and prompts that want something are sent to `weft-hook`, each in a session of its own. Sessions are kept
+in the store, so run it on a copy. (`python -m bench.memory.session` measures what is handed out differently in a
+session.)
 """
 
 import argparse

@@ -1,4 +1,7 @@
-"""Prompts of three repositories: twenty that want nothing, though some share words with it, and ten that do."""
+"""Prompts for five sources: twenty that want nothing, though some share words with it, and ten that do.
+
+The vault is the folder `en` of obsidianmd/obsidian-help, the novel *Anne of Green Gables*.
+"""
 
 from typing import Final
 
@@ -49,6 +52,37 @@ WANTS_NOTHING: Final = {
         *("sounds like a plan", "hmm, not sure", "keep going", "what's the time?", "good morning!", "fix it"),
         *("revert your last change", "summarize what you did", "option 2 it is"),
     ),
+    "vault": (
+        *("yes, do that", "no thanks", "3", "the first one", "looks right", "make it a list", "shorter, please"),
+        *("put that into a new note", "add a heading", "save it", "fix the typos", "open the file again"),
+        *("why did you do that?", "what did you change?", "you forgot the last line", "that is much better"),
+        *("see you tomorrow", "tell me something funny", "write a poem about rain", "what day is it?"),
+    ),
+    "novel": (
+        *(
+            "continue",
+            "rewrite that",
+            "keep the tone but make it shorter",
+            "a bit darker, please",
+            "no, undo that",
+        ),
+        *(
+            "I like it",
+            "the second version",
+            "next chapter",
+            "ok",
+            "give me three more options",
+            "thank you so much",
+        ),
+        *(
+            "save this as a draft",
+            "count the words",
+            "fix the grammar",
+            "can you read that back?",
+            "not like that",
+        ),
+        *("hello again", "what can you do?", "write a limerick about a dog", "let's stop here for today"),
+    ),
 }
 WANTS_SOMETHING: Final = {
     "httpx": (
@@ -86,5 +120,29 @@ WANTS_SOMETHING: Final = {
         "what does -x do in the session loop?",
         "how are conftest files found and loaded?",
         "where does the junit xml report get its properties?",
+    ),
+    "vault": (
+        "how do I link to a heading in another note?",
+        "where are attachments stored?",
+        "the graph view is too crowded, how can I filter it?",
+        "write a template with today's date",
+        "can I sync only some folders?",
+        "which search operators find open tasks?",
+        "how do I publish a site under my own domain?",
+        "my notes are gone after an update, can they be recovered?",
+        "what does the canvas do with pictures?",
+        "embed a PDF at a certain page",
+    ),
+    "novel": (
+        "how did Anne come to Green Gables?",
+        "what happens with the raspberry cordial?",
+        "why does Anne refuse to speak to Gilbert?",
+        "describe how Marilla changes towards Anne",
+        "write a scene in which Matthew buys the dress with puffed sleeves",
+        "who is Rachel Lynde and what does she think of orphans?",
+        "when does Matthew die?",
+        "which colour does Anne dye her hair by mistake?",
+        "what does Anne recite at the hotel?",
+        "list the children that Anne goes to school with",
     ),
 }

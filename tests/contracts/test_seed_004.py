@@ -228,6 +228,20 @@ def test_functional_4_no_item_is_cut_in_mid_line() -> None:
         assert any(before[-1].strip().endswith(each) for each in whole)
 
 
+def test_functional_4_what_was_cut_is_noted_and_logged(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = " ".join(f"Step {number} waits for the broker." for number in range(300))
+    found = [some.memory(number, f"{long} Case {number}.") for number in range(40)]
+    answer = context(some.FakeSearcher(memories=found), ("memories",), limit=40)
+    left_out = 40 - len(answer.items)
+    assert (
+        f"Of what was found, left out: {left_out} of 40 (memory); shortened: {len(answer.items)}." in answer.notes
+    )
+    # structlog writes to stderr; without it the record is one of logging.
+    assert "items_cut" in caplog.text + capsys.readouterr().err
+
+
 def test_functional_4_one_sentence_without_an_end_is_cut_between_words() -> None:
     long = " ".join(f"word{number}" for number in range(4000))
     (item,) = context(some.FakeSearcher(memories=[some.memory(1, long)]), ("memories",)).items

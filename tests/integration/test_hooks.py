@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +218,17 @@ def test_no_block_is_told_twice_in_a_session_and_another_session_gets_it(folder:
         assert sum(text in each for each in told) <= 1
     assert TOPICS["refunds"] in told[0]
     assert TOPICS["refunds"] in prompt(folder, asked[0], "another").text
+
+
+def test_a_value_that_changed_after_it_was_told_is_told_anew_with_the_one_before(folder: Path) -> None:
+    within(folder, lambda weft: remember(weft.indexing_context(), "The deadline of Atlas is May 5", now=NOW))
+    assert "May 5" in prompt(folder, "When is the deadline of Atlas?").text
+    later = NOW + timedelta(days=1)
+    within(folder, lambda weft: remember(weft.indexing_context(), "Atlas' deadline is now June 1", now=later))
+    told = prompt(folder, "Is the deadline of Atlas still the same?").text
+    assert "Atlas' deadline is now June 1" in told
+    assert f"was May 5 until {later:%Y-%m-%d}" in told
+    assert "June 1" not in prompt(folder, "Is the deadline of Atlas still the same?").text
 
 
 @pytest.mark.parametrize("words", ["yes, go on", "OK!", "   ", "zzyzx qwrtp"])

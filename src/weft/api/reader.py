@@ -22,7 +22,7 @@ from weft.profiles import load_lenses, load_profile, profile_files_state, usable
 from weft.profiles.types import Profile
 from weft.runtime.cache import LruCache, open_shared
 from weft.store import OpenedStore, SqliteStore
-from weft.store.sqlite.lookup import count_waiting
+from weft.store.sqlite.snapshot import SqliteSnapshot
 from weft.text.terms import analyze
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
@@ -226,7 +226,7 @@ class Reader:
         if made_by == (self.embedder.name, self.embedder.dimensions):
             self._embedder_matched = True
             embedder, notes = self._with_quality(self.embedder, snapshot)
-            return embedder, (*notes, *self._notes_on_waiting())
+            return embedder, (*notes, *_notes_on_waiting(snapshot))
         mismatch = (
             f"The store's vectors were made by {made_by[0]!r} ({made_by[1]} dimensions), but "
             f"{self.embedder.name!r} ({self.embedder.dimensions}) is in use."
@@ -256,15 +256,6 @@ class Reader:
                 f"Run `{_REEMBED} --embedder quality` to make them anew.",
             )
         return StaticWithQuality(embedder, quality, is_complete=state.is_complete), ()
-
-    def _notes_on_waiting(self) -> tuple[str, ...]:
-        """Return a note if some passages have no vector yet, because embedding the store anew was interrupted."""
-        waiting = self.store.read(count_waiting) if isinstance(self.store, SqliteStore) else 0
-        if not waiting:
-            return ()
-        return (
-            f"{waiting:,} passages wait for a vector and are found by words alone. Run `{_REEMBED}` to continue.",
-        )
 
     def choose_profile(self, name: str, lens: str | None, snapshot: Snapshot) -> Profile:
         """Return the profile of that name, or the one that suits the store and has the lens."""
@@ -367,6 +358,14 @@ class Reader:
             self._views.close()
         self.index.close()
         self.store.close()
+
+
+def _notes_on_waiting(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return a note if some passages have no vector yet, because embedding the store anew was interrupted."""
+    waiting = snapshot.count_waiting() if isinstance(snapshot, SqliteSnapshot) else 0
+    if not waiting:
+        return ()
+    return (f"{waiting:,} passages wait for a vector and are found by words alone. Run `{_REEMBED}` to continue.",)
 
 
 def check_limit(limit: int, does: str) -> None:

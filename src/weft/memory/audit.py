@@ -22,6 +22,7 @@ from weft.memory.exchange import drop_marks, note_forgotten
 from weft.memory.memories import Memory, change_memory, memory_node
 from weft.memory.memory_store import find_stale, list_memories, with_names
 from weft.model import DEFAULT_TENANT, View
+from weft.pipeline.standing import describe_gone
 from weft.text import analyze
 from weft.text.addresses import read_address
 from weft.text.judge import Verdict, judge
@@ -89,7 +90,7 @@ def find_problems(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) ->
     pairs = list(_judge_pairs([memory for memory in memories if memory.key not in useless]))
     findings += [finding for finding in pairs if finding.problem is Problem.DUPLICATE]
     for memory, gone in reversed(find_stale(indexing, tenant=tenant)):
-        why = f"{', '.join(gone)} no longer exists"
+        why = describe_gone(gone)
         findings.append(Finding(memory.key, Problem.STALE, why, Action.DECIDE, memory.text))
     return (*findings, *(finding for finding in pairs if finding.problem is Problem.CONTRADICTORY))
 

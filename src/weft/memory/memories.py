@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from weft.memory.vocabulary import CATEGORIES, MEMORY, check_fraction, check_text, check_word
 from weft.model import DEFAULT_TENANT, Json, Node, Origin
-from weft.text.addresses import read_address
+from weft.text.addresses import chooses, read_address
 from weft.text.statements import Form, describe, read_statement
 
 MAX_MEMORY_CHARACTERS: Final = 100_000
@@ -112,12 +112,16 @@ def change_memory(
 def merge_memories(
     older: Memory, newer: Memory, category: str | None = None, importance: float | None = None
 ) -> Memory:
-    """Return the older memory with the newer one's text; its category and importance stay unless given."""
+    """Return the older memory with the newer one's text; its importance stays unless given.
+
+    So does its category, unless it was only read from the older words.
+    """
+    was_read = older.category == _read_category(older.text)
     return change_memory(
         older,
         newer.created,
         text=newer.text,
-        category=category,
+        category=newer.category if category is None and was_read else category,
         importance=importance,
         tags=(*older.tags, *newer.tags),
     )
@@ -169,6 +173,8 @@ def _replaced_value(memory: Memory) -> dict[str, Json]:
         before = read_address(earlier.text)
         if address and before and before.key == address.key and not before.gives_same_value(address):
             return {"was": before.value, "until": f"{earlier.until:%Y-%m-%d}"}
+        if address and before is None and chooses(earlier.text, address.instead):
+            return {"was": address.instead, "until": f"{earlier.until:%Y-%m-%d}"}
     return {}
 
 

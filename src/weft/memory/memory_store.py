@@ -79,16 +79,15 @@ def remember(
     with indexing.store.writing():
         # Under the lock: two agents that remember the same at once must find each other.
         judged = [(old, judge(memory.text, old.text)) for old in _similar_memories(indexing, memory)]
-        same = next((old for old, judgement in judged if judgement.verdict is Verdict.SAME), None)
-        if same is not None:
-            kept = merge_memories(same, memory, category, importance)
-            # Stored under the older key, so that links to it stay valid.
-            return RememberResult(_store(indexing, kept), merged=True, redacted=safe.kinds)
+        # A value that holds no longer comes first: beside one that says the same it would stay as if it were true.
         older = next((old for old, judgement in judged if judgement.verdict is Verdict.SUPERSEDES), None)
-        if older is not None:
-            kept = merge_memories(older, memory, category, importance)
-            stored = _store(indexing, kept)
-            return RememberResult(stored, merged=True, superseded=older.text, redacted=safe.kinds)
+        same = next((old for old, judgement in judged if judgement.verdict is Verdict.SAME), None)
+        known = older or same
+        if known is not None:
+            # Stored under the older key, so that links to it stay valid.
+            stored = _store(indexing, merge_memories(known, memory, category, importance))
+            superseded = older.text if older is not None else ""
+            return RememberResult(stored, merged=True, superseded=superseded, redacted=safe.kinds)
         contradictions = tuple(
             Contradiction(memory.key, old.key, old.text, judgement.why)
             for old, judgement in judged

@@ -66,6 +66,7 @@ from weft.pipeline.shapes import (
 )
 from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name, section_slot
 from weft.pipeline.standing import (
+    StandingRules,
     find_standing,
     instructions_note,
     leave_out_stated,
@@ -75,7 +76,7 @@ from weft.pipeline.standing import (
 from weft.pipeline.walk import group_by_lens, walk_graph
 from weft.ports import LayeredEmbedder, Snapshot, TokenCounter
 from weft.profiles.types import Block, Profile
-from weft.render import ItemStyle, bold_labels, open_format
+from weft.render import ItemStyle, bold_labels, build_manifest, open_format
 from weft.runtime import deadline
 from weft.tokens import DEFAULT_ENCODING
 
@@ -117,12 +118,11 @@ def assemble_with_outcomes(
     gathered = _unite_topics(plan, by_topic, reading)
     # Score, dedupe, sections: put the candidates in order, into the slots of the page.
     is_silent = not any(map(speaks, plan.by_topic(), by_topic, repeat(reading.snapshot)))
-    rules = _find_rules_of_silence(plan, gathered, reading) if is_silent else ()
-    if is_silent:
-        plan = silent_plan(plan, gathered.query)
+    standing = _find_rules_of_silence(plan, gathered, reading) if is_silent else StandingRules()
+    plan = silent_plan(plan, gathered.query) if is_silent else plan
     printer = _make_printer(plan, gathered, count)
     if is_silent:
-        layout = lay_out_silence(plan, gathered, rules, printer.heading_cost)
+        layout = lay_out_silence(plan, gathered, standing, printer.heading_cost)
     else:
         layout = _lay_out(plan, gathered, reading, now, printer)
     finished("score")
@@ -130,6 +130,7 @@ def assemble_with_outcomes(
     composed = compose(plan, layout, printer)
     finished("budget")
     # Ledger: account for every candidate and every printed line.
+    hash = composed.hash()
     context = Context(
         text=composed.text,
         format=plan.format,
@@ -140,7 +141,7 @@ def assemble_with_outcomes(
         token_model=count.name,
         sources=list_citations(composed.items()),
         ledger=make_ledger(composed.outcomes, layout),
-        manifest=composed.manifest,
+        manifest=build_manifest(composed.lines),
         notes=(*preset_notes, *_list_notes(plan, gathered, layout, composed)),
         stats={
             "nodes_searched": gathered.searched,
@@ -150,8 +151,8 @@ def assemble_with_outcomes(
             "printed": len(composed.items()),
             "relevance": gathered.relevance,
         },
-        hash=composed.hash,
-        id=context_id(composed.hash, plan.request),
+        hash=hash,
+        id=context_id(hash, plan.request),
     )
     finished("account")
     return context, composed.outcomes
@@ -371,20 +372,24 @@ def _as_list(gathered: Gathered) -> Gathered:
     return replace(gathered, query=query, candidates=tuple(listed))
 
 
-def _find_rules_of_silence(plan: Plan, gathered: Gathered, reading: Reading) -> tuple[Candidate, ...]:
+def _find_rules_of_silence(plan: Plan, gathered: Gathered, reading: Reading) -> StandingRules:
     """Return the standing rules of a page that has nothing else: one of what was learned, or one of conversations.
 
     A page of code or documents says nothing then, whatever was remembered beside them.
     """
     if not plan.profile.frame.empty:
-        return ()
+        return StandingRules()
     # Only silent pages pay for loading this.
     from weft.pipeline.by_conversation import holds_turns
 
     is_learned = any("memory" in probe.kinds for probe in plan.profile.probes)
     if not (is_learned or holds_turns(reading.snapshot)):
-        return ()
-    return find_standing(plan, gathered, reading).by_section.get("rules", ())
+        return StandingRules()
+    standing = find_standing(plan, gathered, reading)
+    rules = mark_candidates(standing.by_section.get("rules", ()), reading.snapshot)
+    return replace(
+        standing, by_section={"rules": tuple(mark_instructions(rules) if plan.request.guard else rules)}
+    )
 
 
 def _make_printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:

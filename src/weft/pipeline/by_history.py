@@ -31,6 +31,8 @@ _MAX_SCANNED_COMMITS: Final = 50_000
 _SCAN_BATCH: Final = 2_000
 _KEY_DIGITS: Final = 12
 """Digits of a hash that the key of a commit holds."""
+_TOPIC_SHARE: Final = 0.6
+"""A commit that matches a topic less well than this share of the best is not one of its changes."""
 _SUBJECT: Final = 0.4
 """The amount that the subject of a commit adds if it has all words of the question."""
 _HISTORY_WORDS: Final = re.compile(
@@ -51,20 +53,38 @@ def find_history(plan: Plan, query: Query, reading: Reading, *, releases: bool) 
     # "Which commit introduced" is in many messages, and says nothing about what was introduced.
     words = _HISTORY_WORDS.sub(" ", query.text)
     query = understand(words, reading.snapshot, reading.embedder) if words.split() else query
-    filter = replace(plan.request.filter, kinds=(COMMIT,))
-    probe = Probe("history", limit=4 * _MAX_COMMITS)
-    found = search(query, probe, filter, plan.profile.fusion, reading.snapshot, reading.index)
-    rarities = query.rarities()
-    worth = {one.node.id: _worth(one, rarities) for one in found.candidates}
-    ranked = sorted(
-        found.candidates, key=lambda one: (-round(worth[one.node.id], 2), -_time(one.node), one.node.key)
-    )
+    found, worth = _search_commits(plan, query, reading)
+    ranked = sorted(found, key=lambda one: (-round(worth[one.node.id], 2), -_time(one.node), one.node.key))
     stored = reading.snapshot.nodes([one.node.id for one in ranked[:_MAX_COMMITS]])
     tags = _name_releases([row.node for row in stored.values()], reading) if releases else {}
     for rank, (one, row) in enumerate(zip(ranked, stored.values(), strict=False)):
         value = 0.9 * min(worth[one.node.id], 1.0) - 0.001 * rank
         mark = f"first released in {tags[row.node.id]}" if row.node.id in tags else ""
-        yield Wanted(row, Shape.HISTORY, max(value, 0.0), _message_part(row.node), mark=mark)
+        yield Wanted(row, Shape.HISTORY, max(value, 0.0), message_part(row.node), mark=mark)
+
+
+def find_recent_about(topic: str, plan: Plan, reading: Reading) -> Iterator[Wanted]:
+    """Yield the newest of the commits that match the words of a topic nearly as well as the best does.
+
+    Of a topic with words that the store has never seen, it holds no changes.
+    """
+    query = understand(topic, reading.snapshot, reading.embedder)
+    if not all(query.statistics.frequency.get(term) for term in query.term_weights()):
+        return
+    found, worth = _search_commits(plan, query, reading)
+    least = _TOPIC_SHARE * max(worth.values(), default=0.0)
+    stored = reading.snapshot.nodes([one.node.id for one in found if worth[one.node.id] >= least])
+    for rank, row in enumerate(sorted(stored.values(), key=newest_first)[:_MAX_RECENT]):
+        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, message_part(row.node))
+
+
+def _search_commits(plan: Plan, query: Query, reading: Reading) -> tuple[Sequence[Candidate], Mapping[int, float]]:
+    """Return the commits that a search finds, and how well each matches, by id."""
+    filter = replace(plan.request.filter, kinds=(COMMIT,))
+    probe = Probe("history", limit=4 * _MAX_COMMITS)
+    found = search(query, probe, filter, plan.profile.fusion, reading.snapshot, reading.index).candidates
+    rarities = query.rarities()
+    return found, {one.node.id: _worth(one, rarities) for one in found}
 
 
 def _name_releases(commits: Sequence[Node], reading: Reading) -> Mapping[int, str]:
@@ -89,7 +109,7 @@ def find_recent(shapes: Shapes, reading: Reading) -> Iterator[Wanted]:
     named += [row.node for row in snapshot.nodes(files).values()]
     for rank, (row, titles) in enumerate(commits_of(named, reading)[:_MAX_RECENT]):
         mark = describe_change(row.node, titles)
-        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, _message_part(row.node), mark=mark)
+        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, message_part(row.node), mark=mark)
 
 
 def commits_of(nodes: Sequence[Node], reading: Reading) -> list[tuple[NodeRow, list[str]]]:
@@ -106,11 +126,11 @@ def commits_of(nodes: Sequence[Node], reading: Reading) -> list[tuple[NodeRow, l
         if edge.type == "touches" and target in targets:
             node = targets[target]
             touched.setdefault(source, set()).update([node.title] if node.kind in DEFINITION_KINDS else ())
-    by_edges = sorted(reading.snapshot.nodes(sorted(touched)).values(), key=_newest_first)
+    by_edges = sorted(reading.snapshot.nodes(sorted(touched)).values(), key=newest_first)
     listed = [_ask_git(node, inner.get(node.id, ()), by_edges, reading) for node in nodes]
     rows = {row.node.id: row for each in listed for row in each}.values()
     # Git's order is kept for one thing: a commit that was rebased is older than those before it.
-    ordered = list(rows) if len(nodes) == 1 else sorted(rows, key=_newest_first)
+    ordered = list(rows) if len(nodes) == 1 else sorted(rows, key=newest_first)
     return [(row, sorted(touched.get(row.node.id, ()))) for row in ordered]
 
 
@@ -136,7 +156,7 @@ def _whole_span(node: Node, members: Sequence[Node]) -> Node:
     return replace(node, origin=replace(origin, last_line=max(ends, default=None)))
 
 
-def _newest_first(row: NodeRow) -> tuple[float, str]:
+def newest_first(row: NodeRow) -> tuple[float, str]:
     return -_time(row.node), row.node.key
 
 
@@ -145,7 +165,7 @@ def _time(node: Node) -> float:
     return moment.timestamp() if moment.year > 1 else 0.0
 
 
-def _message_part(node: Node) -> Span | None:
+def message_part(node: Node) -> Span | None:
     """Return the beginning of a commit's message below its subject, to the end of a line and without trailers."""
     trailers = _TRAILERS.search(node.text)
     end = trailers.start() if trailers else len(node.text)

@@ -31,12 +31,15 @@ MANIFEST_FILES: Final = (
 """Files that say what a project is called, what it needs and how it is built, by language."""
 _MANIFEST_LINES: Final = {
     "description": re.compile(r"(?im)^\W*(?:description|name|summary|module)\b"),
-    "requirements": re.compile(
+    "language": re.compile(
         r"(?im)^\W*(?:requires[-_]python|python_requires|engines|go \d|rust-version|edition)\b"
     ),
+    "version": re.compile(r"(?im)^\W*version\b"),
 }
 _DESCRIPTION: Final = re.compile(r"(?i)\bdescription\b")
 _MANIFEST_SPAN: Final = re.compile(r"(?im)^\W*(?:dependencies|install_requires|require|requirements)\b")
+_BLOCK_END: Final = re.compile(r"(?m)^[ \t]*[\])}]|^[ \t]*$|^\[")
+"""The line after the last of a list of requirements: a closing bracket, a blank line, or the next table."""
 _WORKFLOW_FILE: Final = re.compile(
     r"(?i)(?:^|/)(?:\.github/workflows/|\.gitlab-ci|\.circleci/|azure-pipelines|\.travis|jenkinsfile|appveyor"
     r"|\.buildkite/|tox\.ini|noxfile\.py|makefile|scripts/(?:check|test|ci|lint|coverage)[^/]*\Z)"
@@ -56,9 +59,17 @@ _MAX_WORKFLOWS: Final = 6
 _MARKUP: Final = re.compile(r"<[^>]*>?|!?\[[^\]]*\]\([^)]*\)|\S*://\S*|[-*#|`=_>]+")
 _MIN_SENTENCE_WORDS: Final = 6
 """A line with fewer words beside its markup is no sentence."""
+_CONTENTS: Final = re.compile(
+    r"(?im)^(?:#+[ \t]*|\*\*)?(?:table of )?contents\b[^\n]*$|^[ \t]*[-*+] \[[^\]\n]*\]\(#"
+)
+"""Where a table of contents begins: by its heading, or by a list of links to headings."""
+_MIN_OPENING_CHARS: Final = 40
+"""Characters that must stand before a table of contents, if the opening is to end there."""
 _MAX_OPENING_CHARS: Final = 2_000
 """Characters of a README that are shown first; what a project is stands in its first paragraphs."""
 _MAX_MANIFEST_LINES: Final = 45
+_MAX_VERSION_LINES: Final = 6
+"""Lines of a manifest that are shown for its version: its name stands before it, what it is behind."""
 _MAX_PROPOSED: Final = 60
 _MAX_TERMS: Final = 16
 """The rarest words of a message that are searched for."""
@@ -83,7 +94,7 @@ _CHAPTER_TITLE: Final = re.compile(r"(?i)\b(?:chapter|ch\.|part)?\s*(\d+|[ivxlc]
 
 def find_readmes(reading: Reading) -> list[Found]:
     """Return the beginning of the file that introduces the whole, one for each source, at most a few."""
-    rows = [row for row in _files(README_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
+    rows = [row for row in find_files(README_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
     best: dict[str, NodeRow] = {}
     for row in rows:
         # The nearest to the root introduces the whole, others a part of it.
@@ -96,13 +107,14 @@ def find_readmes(reading: Reading) -> list[Found]:
 def _with_text(row: NodeRow, reading: Reading) -> Found:
     """Return a file with its opening; of one that is stored in sections, the first of these with any text."""
     if len(row.node.text) < _EDGE_CHARS // 4:
-        inner = [each for each in _sections(row, reading) if each.node.text]
+        inner = [each for each in find_sections(row, reading) if each.node.text]
         if inner:
             row = min(inner, key=lambda each: (each.node.origin.first_line or 0, each.node.key))
     return row, _opening(row.node.text)
 
 
-def _sections(row: NodeRow, reading: Reading) -> list[NodeRow]:
+def find_sections(row: NodeRow, reading: Reading) -> list[NodeRow]:
+    """Return the parts in which a file is stored, if it is."""
     near = reading.snapshot.adjacency([row.node.id], 256)
     ids = [
         number
@@ -118,10 +130,8 @@ def _depth(node: Node) -> int:
     return (node.origin.file or "").count("/")
 
 
-def _opening(text: str) -> Span | None:
-    """Return the first paragraphs of a long text, from its first sentence on; None for a short one."""
-    if len(text) <= _MAX_OPENING_CHARS:
-        return None
+def _opening(text: str) -> Span:
+    """Return the first paragraphs of a text, from its first sentence on."""
     start = 0
     # Badges, logos and tables of contents stand before what a reader wants to know.
     for line in text.split("\n"):
@@ -129,28 +139,44 @@ def _opening(text: str) -> Span | None:
             break
         start += len(line) + 1
     start = start if start < len(text) else 0
+    contents = _CONTENTS.search(text, start + _MIN_OPENING_CHARS)
+    if contents and contents.start() - start <= _MAX_OPENING_CHARS:
+        return start, contents.start()
+    if len(text) - start <= _MAX_OPENING_CHARS:
+        return start, len(text)
     end = text.rfind("\n\n", start + _MAX_OPENING_CHARS // 2, start + _MAX_OPENING_CHARS)
-    return start, end if end > 0 else min(start + _MAX_OPENING_CHARS, len(text))
+    return start, end if end > 0 else start + _MAX_OPENING_CHARS
 
 
 def find_manifests(reading: Reading, about: str) -> list[Found]:
     """Return the manifests in the root of the sources, each by the lines about what is asked, if it is long."""
-    rows = [row for row in _files(MANIFEST_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
+    rows = [row for row in find_files(MANIFEST_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
     # Most lists of requirements say nothing about what a project is.
     rows = [row for row in rows if about != "description" or _DESCRIPTION.search(row.node.text)]
     return [(row, _manifest_part(row.node.text, about)) for row in rows[:_MAX_TEXTS]]
 
 
 def _manifest_part(text: str, about: str) -> Span | None:
-    if text.count("\n") < _MAX_MANIFEST_LINES:
+    """Return the lines of a long manifest about what is asked: a version, or all that is required."""
+    told = _MANIFEST_LINES["language" if about == "requirements" else about].search(text)
+    required = _MANIFEST_SPAN.search(text)
+    if text.count("\n") < _MAX_VERSION_LINES:
         return None
-    matches = [*_MANIFEST_LINES[about].finditer(text), *_MANIFEST_SPAN.finditer(text)]
-    lines = sorted(text.count("\n", 0, match.end()) for match in matches)
-    first = lines[0] - 2 if lines else 0
-    return span_of_lines(text, first, first + _MAX_MANIFEST_LINES)
+    if about == "requirements" and required:
+        last = _BLOCK_END.search(text, text.find("\n", required.end()))
+        lines = [text.count("\n", 0, match.end()) for match in (told, required) if match]
+        # The language's own version belongs to what is required where it stands near.
+        first = min(lines) if max(lines) - min(lines) <= _MAX_VERSION_LINES else lines[-1]
+        end = text.count("\n", 0, last.end()) if last else first + _MAX_MANIFEST_LINES
+        return span_of_lines(text, first, min(end, first + _MAX_MANIFEST_LINES))
+    if text.count("\n") < _MAX_MANIFEST_LINES and not told:
+        return None
+    first = text.count("\n", 0, told.end()) - 2 if told else 0
+    is_version = told and about in ("version", "language")
+    return span_of_lines(text, first, first + (_MAX_VERSION_LINES if is_version else _MAX_MANIFEST_LINES))
 
 
-def _files(names: Sequence[str], reading: Reading) -> list[NodeRow]:
+def find_files(names: Sequence[str], reading: Reading) -> list[NodeRow]:
     """Return the nodes of files with these names, in the order of the names, the nearest to the root first."""
     found = reading.snapshot.find(names)
     stored = reading.snapshot.nodes(list(dict.fromkeys(number for ids in found.values() for number in ids)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.model import Candidate, Detail, Item, Json, ManifestEntry, NodeRef, Page, PlacedGroup, PlacedSection
+from weft.model import Candidate, Detail, Item, Json, NodeRef, Page, PlacedGroup, PlacedSection
 from weft.pipeline.excerpt import (
     MeasuredPassage,
     MeasuredText,
@@ -31,7 +31,7 @@ from weft.pipeline.slots import Outcome, PlacedSlot, Reason, Slot
 from weft.ports import TokenCounter
 from weft.profiles import fill
 from weft.profiles.types import Frame
-from weft.render import Format, ItemStyle, Lines, join_lines, render
+from weft.render import Format, ItemStyle, Lines, join_lines, render_lines
 from weft.text import is_code
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class Printer(Struct, frozen=True):
     heading_costs: dict[tuple[str, str], int] = field(default_factory=dict)
     slot_styles: dict[str, ItemStyle] = field(default_factory=dict)
     item_lines: dict[tuple[object, ...], tuple[Lines, ...]] = field(default_factory=dict)
+    item_costs: dict[tuple[object, ...], int] = field(default_factory=dict)
     passages: dict[tuple[object, ...], MeasuredPassage] = field(default_factory=dict)
     texts: dict[tuple[object, ...], MeasuredText] = field(default_factory=dict)
     nested: dict[str, frozenset[NodeRef]] = field(default_factory=dict)
@@ -99,7 +100,12 @@ class Printer(Struct, frozen=True):
             item = replace(item, level=1)
         if slot.snippets is not None and item.detail in (Detail.WHOLE, Detail.EXCERPT):
             item = replace(item, turn=self._turns(slot).get(item.candidate.node.ref, 0))
-        lines = self.print_item(item, style)
+        key = _item_key(item, style)
+        if key not in self.item_costs:
+            self.item_costs[key] = self._count_item(item, self.print_item(item, style))
+        return self.item_costs[key]
+
+    def _count_item(self, item: Item, lines: Sequence[Lines]) -> int:
         text_tokens = item.candidate.text_tokens
         if self.stored is not None and text_tokens is not None and item.detail is Detail.WHOLE:
             # Only if every line of the text stands there as it is: escaping some would change the count.
@@ -121,9 +127,7 @@ class Printer(Struct, frozen=True):
 
     def print_item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
         """Return the lines of an item, printed once however often they are asked for."""
-        node = item.candidate.node
-        # By identity, which is quicker than hashing a style, and safe while the printer holds all styles.
-        key = (id(style), node.tenant, node.key, item.detail, item.spans, item.level, item.turn)
+        key = _item_key(item, style)
         if key not in self.item_lines:
             self.item_lines[key] = self.format.item(item, style)
         return self.item_lines[key]
@@ -184,20 +188,29 @@ class Printer(Struct, frozen=True):
         return choose_quotation(node.text, passage, max_tokens, self.count)
 
 
+def _item_key(item: Item, style: ItemStyle) -> tuple[object, ...]:
+    """Return what tells the lines of an item from those of all others of a page."""
+    # By identity, which is quicker than hashing a style, and safe while the printer holds all styles.
+    return id(style), *item.candidate.node.ref, item.detail, item.spans, item.level, item.turn
+
+
 class ComposedPage(Struct, frozen=True):
-    """A printed page: its text and manifest, the outcome of each candidate, and notes for the caller."""
+    """A printed page: its text and lines, the outcome of each candidate, and notes for the caller."""
 
     page: Page
     text: str
-    manifest: tuple[ManifestEntry, ...]
+    lines: tuple[Lines, ...]
     outcomes: tuple[Outcome, ...]
     tokens: int
     notes: tuple[str, ...]
-    hash: str
 
     def items(self) -> list[Item]:
         """Return the printed items in the order of the slots."""
         return _printed_items(self.outcomes)
+
+    def hash(self) -> str:
+        """Return a hash of the text, by which contexts are told apart."""
+        return blake2b(self.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def prints(self, items: Iterable[Item]) -> bool:
         """Return whether all of these items stand on the page, at any level of detail."""
@@ -299,18 +312,15 @@ def _compose_once(
         repeats=plan.profile.dedupe.scope == "section",
     )
     page = replace(_make_page(plan, layout, frame, outcomes, warnings), metadata=_metadata(plan, printer, frame))
-    text, manifest = render(page, printer.format, printer.styles, frame, printer.print_item)
+    lines = render_lines(page, printer.format, printer.styles, frame, printer.print_item)
+    text = join_lines(lines)
     # In printed order, because known counts are matched with the text from its beginning to its end.
     tokens = printer.page_cost(text, _items_in_order(page))
-    return ComposedPage(page, text, manifest, outcomes, tokens, _received_note(plan, layout), _hash(text))
+    return ComposedPage(page, text, lines, outcomes, tokens, _received_note(plan, layout))
 
 
 def _metadata(plan: Plan, printer: Printer, frame: Frame) -> Mapping[str, Json]:
     return plan.metadata(printer.count.name) if frame.notes else {}
-
-
-def _hash(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _items_in_order(page: Page) -> Iterator[Item]:
@@ -333,7 +343,7 @@ def _empty_page(plan: Plan, layout: Layout, warnings: tuple[str, ...]) -> Compos
         for placed in layout.slots
         for candidate in placed.slot.candidates
     )
-    return ComposedPage(Page(), "", (), outcomes, 0, (*warnings, note), _hash(""))
+    return ComposedPage(Page(), "", (), outcomes, 0, (*warnings, note))
 
 
 def _make_page(

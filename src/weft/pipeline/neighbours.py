@@ -47,6 +47,8 @@ _LINKED_HEADING: Final = re.compile(
 """A wikilink or a Markdown link to a heading of another note."""
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _DIGITS: Final = re.compile(r"\d+")
+_CHAPTER: Final = "chapter"
+"""Stands for the heading of a chapter's scenes, which is that of the first one printed."""
 _WITH_TEXT: Final = (Detail.WHOLE, Detail.EXCERPT)
 _EDGE_TYPE: Final = "beside"
 """The type of the step in the path of a candidate that was found beside another one."""
@@ -125,7 +127,8 @@ def _find_section(text: str, heading: str) -> tuple[int, int] | None:
 def gather_pieces(items: Sequence[Item]) -> list[Item]:
     """Return the items with pieces of one session or chapter together, in order, where the best of them stood.
 
-    Turns of one day are marked, so that their heading is printed once. Summaries stand in the order of time.
+    Turns of one day are marked, so that their heading is printed once, and so are scenes of one chapter. Summaries
+    stand in the order of time.
     """
     gathered: dict[object, list[tuple[int, Item]]] = {}
     for index, item in enumerate(items):
@@ -144,22 +147,30 @@ def gather_pieces(items: Sequence[Item]) -> list[Item]:
 
 
 def _mark_turns(items: Sequence[Item]) -> list[Item]:
-    """Return the items of one session, the first turn of each day marked as such, and those that follow it."""
+    """Return the items of one session or chapter, marked as first below a heading or as following below it."""
     marked: list[Item] = []
     above = ""
     for item in items:
-        heading = turn_heading(item.candidate.node) if item.detail in _WITH_TEXT else ""
+        heading = _shared_heading(item.candidate.node) if item.detail in _WITH_TEXT else ""
         marked.append(replace(item, turn=2 if heading == above else 1) if heading else item)
         above = heading
     return marked
 
 
+def _shared_heading(node: Node) -> str:
+    """Return what the turns of one day, or the scenes of one chapter, have as their heading; empty for others."""
+    return _CHAPTER if node.kind == "scene" and node.origin.file else turn_heading(node)
+
+
 def find_turns_below(candidates: Sequence[Candidate]) -> Mapping[NodeRef, int]:
-    """Return 1 for the turn that comes first of its day, which pays for the heading, and 2 for other turns."""
+    """Return 1 for the turn that comes first of its day, which pays for the heading, and 2 for other turns.
+
+    So it is with the scenes of a chapter.
+    """
     best: dict[tuple[str, str, str], NodeRef] = {}
     turns: dict[NodeRef, int] = {}
     for candidate in candidates:
-        heading, place = turn_heading(candidate.node), _place_of(candidate.node)
+        heading, place = _shared_heading(candidate.node), _place_of(candidate.node)
         if heading and place is not None:
             ref = candidate.node.ref
             turns[ref] = 1 if best.setdefault((place.tenant, place.prefix, heading), ref) == ref else 2

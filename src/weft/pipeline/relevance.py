@@ -29,7 +29,7 @@ from weft.pipeline.sections import Layout, Refusal, split_received
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.shapes import is_listed
 from weft.pipeline.slots import HeadingCost, Reason, section_slot
-from weft.pipeline.standing import asks_about_person, has_profile, leave_out_stated
+from weft.pipeline.standing import StandingRules, asks_about_person, has_profile, leave_out_stated
 from weft.ports import Embedder, Snapshot, TermStatistics
 from weft.profiles.types import Frame, Section
 from weft.scoring.bm25 import inverse_frequency, term_hash
@@ -369,17 +369,19 @@ def describe_silence(query: Query, as_of: int | None = None) -> str:
     return " ".join(filter(None, (_NOTHING, describe_unknown(unknown_words(query), as_of), _ASK_ON)))
 
 
-def lay_out_silence(
-    plan: Plan, gathered: Gathered, rules: Sequence[Candidate], heading_cost: HeadingCost
-) -> Layout:
+def lay_out_silence(plan: Plan, gathered: Gathered, standing: StandingRules, heading_cost: HeadingCost) -> Layout:
     """Return the layout of a silent page: standing rules, what came nearest as pointers, and all else refused."""
     scored = [
         replace(candidate, score=gathered.relevance_of(candidate)) if gathered.relevance_of else candidate
         for candidate in leave_out_stated(plan, gathered.candidates)
     ]
-    # What was found comes before what links led to, which shares nothing with the question itself.
-    ranked = sorted(scored, key=lambda candidate: (candidate.distance > 0, -candidate.score, *candidate.node.ref))
-    fresh, received = split_received(plan, rules)
+    # What was found comes before what links led to, which shares nothing with the question itself. A text whose
+    # value holds no longer comes last, because a pointer has no mark.
+    ranked = sorted(
+        scored,
+        key=lambda each: (each.node.ref in standing.replaced, each.distance > 0, -each.score, *each.node.ref),
+    )
+    fresh, received = split_received(plan, standing.by_section.get("rules", ()))
     takes_more = plan.budget is None or plan.budget >= _MIN_TOKENS_FOR_NEAREST
     nearest = ranked[:_MAX_NEAREST] if takes_more and plan.sections() else []
     refusals = [_refuse(candidate, plan.floor, NEAREST.name) for candidate in ranked[len(nearest) :]]

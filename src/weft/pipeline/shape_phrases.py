@@ -17,6 +17,7 @@ class Shape(StrEnum):
     HISTORY = "history"
     RECENT = "recent"
     RELEASES = "releases"
+    VERSION = "version"
     TESTS = "tests"
     DEFINITION = "definition"
     CALLERS = "callers"
@@ -31,6 +32,7 @@ class Shape(StrEnum):
     PLACE = "place"
     FILE = "file"
     EXAMPLE = "example"
+    ERRORS = "errors"
     COMMIT = "commit"
     ORDER = "order"
     SUMMARY = "summary"
@@ -51,6 +53,8 @@ WORDS: Final[Mapping[str, str]] = {
     "|gem",
     # What may follow it, unless the question goes on about a part ("the package index").
     "stop": r"(?=\s*(?:$|[?.,;:!)]|\b(?:and|in|for|about|all|do|does|doing|good|used|really|to|at|here|now)\b))",
+    # The end of the question.
+    "over": r"(?=\s*(?:$|[?.!]))",
     "changed": "added|introduced|removed|dropped|deleted|deprecated|renamed|fixed|changed|replaced|reverted|moved"
     "|rewritten|refactored|shipped|released|landed|merged|bumped|switched|made|patched",
     "change": "add|introduce|remove|drop|delete|deprecate|rename|fix|change|replace|revert|move|rewrite|refactor"
@@ -73,6 +77,7 @@ WORDS: Final[Mapping[str, str]] = {
     "end": r"(?=\s*(?:$|[?.,;:!)]|\b(?:and|for|with|in|on|at|when|up|off|there|here|then|after)\b))",
     "opens": "opens?|begins?|starts?|commences?",
     "ends": "ends?|closes?|finish(es)?|concludes?|ended|finished|concluded",
+    "raised": "raised?|raises|throws?|thrown|created?|constructed|returned|set|signall?ed|reported",
     "adding": "add|adding|write|writing|create|creating|implement|implementing|register|registering|define"
     "|introduce|introducing|extend|extending|plug in|hook in",
     "piece": "scenes?|lines?|sentences?|words?|chapters?|pages?|paragraphs?|passages?|images?|events?|thing|things"
@@ -103,12 +108,23 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "(last|latest|most recent|recent|newest|lately) .. (commits?|changes?|changed|modified"
         "|modifications?|edits?)",
         "(last|recently|lately) (changed|modified|touched|edited|updated|worked on)",
-        "(changed|modified|touched|updated) (last|recently|lately|most recently)",
+        "(changed|modified|touched|updated|happened|been going on|new) (last|recently|lately|most recently)",
+        "what('s| is| has been| have you been) (going on|new|happening)<over>|recent activity",
     ),
     # Change logs are worth a little more; commits are not necessarily wanted.
     Shape.RELEASES: (
         "change( )?logs?|release notes?|what'?s new|breaking changes?|migration guide|(<release>)|since (v)?\\d+",
         "(<changed>)|upgrad(e|es|ed|ing)|no longer|used to|deprecat(es|ion|ions)|fix(es)?|security (fix|advisory)",
+    ),
+    # What a certain release brought, or which one is the newest.
+    Shape.VERSION: (
+        "(latest|newest|last|most recent|current|next|upcoming) ((stable|major|minor) )?(<release>)",
+        "(which|what) (<release>) (is|are) (this|it|out|current|the|we)|what('s| is) new<over>",
+        "(new|news|changes?|<changed>|different|happened|notes|broke|fixes|features) .. (in|for|of|with|since) "
+        "((<release>) )?v?\\d+(\\.\\d+)*",
+        "(<release>|change( )?log|notes) (of |for )?v?\\d+(\\.\\d+)*",
+        "v?\\d+(\\.\\d+)+ (<release>|notes|change( )?log)",
+        "what (does|did|will) ((<release>) )?v?\\d+(\\.\\d+)+ (<change>|bring|include|contain)",
     ),
     # Test code is what is asked for, and not how to run it or how to write some.
     Shape.TESTS: (
@@ -183,11 +199,13 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "|its) dependencies",
         "(minimum|minimal|lowest|oldest|earliest|newest|supported|required|which|what|latest) ((<release>) of )?"
         "(<language>)( (interpreter|compiler|<release>|do|does|is|are|should|must|can))?",
+        "(supports?|works?|runs?|compatible|compatibility|needs?|requires?|dropp?(s|ed)?) .. (<language>) v?\\d+",
+        "(<language>) v?\\d+(\\.\\d+)* .. (support|supported|works?|compatible|enough|needed|required|dropped)",
         "(<language>) (<release>)|(supported|required|minimum) (<release>|interpreters?|platforms?)",
         "(how|where) (do|can|should|could|would|to) (i |we |you |one |users )?(get and )?install",
         "(fresh|plain|clean|default|minimal) install(ation)?|need(s|ed)? to be installed"
         "|needed to install|before installing|pip install|npm install|cargo add|go get",
-        "(which|what|under) .. licen[cs]ed?|(current|package) version|(which|what) version is (this|it)",
+        "(which|what|under) .. licen[cs]ed?|package version",
     ),
     # What runs by itself for every change.
     Shape.AUTOMATION: (
@@ -207,6 +225,13 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "(closest|nearest|smallest|simplest|existing|similar|good|best) ((?!do|did|is)\\w+ )?(template|precedent)",
         "(template|example|precedent|model|one) to (copy|follow|imitate|start from)",
         "where (does|do|must|should|has|have|would) .. (registered|plugged in|hooked up|wired|made known)",
+    ),
+    # The errors that something leads to, and where they are raised.
+    Shape.ERRORS: (
+        "(which|what) ((type|kind|class) of )?(exceptions?|errors?) .. (<raised>|results?|gets?|occurs?|happens?"
+        "|comes?|appears?)",
+        "(exceptions?|errors?) .. (is|are|gets?|be|was) (<raised>)",
+        "where (is|are|does|do) .. (raised|thrown|raise|throw)",
     ),
     # How a story begins.
     Shape.OPENING: (
@@ -279,7 +304,8 @@ HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
             "commit|request|pr|patch|git|histor|when|since|long|version|release|who|which|what|why"
             "|been|was|revision|has|have",
         ),
-        (Shape.RECENT, "last|latest|recent|newest|lately"),
+        (Shape.RECENT, "last|latest|recent|newest|lately|going on|what's new|what is new|happening"),
+        (Shape.VERSION, "version|release|new|0|1|2|3|4|5|6|7|8|9"),
         (Shape.TESTS, "test|spec|covered|exercised"),
         (
             Shape.OVERVIEW,
@@ -296,6 +322,7 @@ HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
             Shape.EXAMPLE,
             "add|writ|creat|implement|regist|defin|introduc|extend|plug|hook|template|exampl|copy|wired|known",
         ),
+        (Shape.ERRORS, "error|exception|raise|throw"),
         (Shape.AUTOMATION, "ci|continuous|github|gitlab|build|matrix|check|pass|green|pipeline|workflow|merge"),
         (Shape.OPENING, "open|begin|start|first|initial|outset|beginning|commence|began"),
         (Shape.ENDING, "end|clos|finish|conclu|last|final|epilogue|turn|become|resolved|wrap"),

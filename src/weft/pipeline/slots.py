@@ -7,14 +7,21 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.model import Candidate, Detail, Item
+from weft.model import FOUND_ENTITY, Candidate, Detail, Item, Node
 from weft.pipeline.plan import Plan
 from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
 from weft.profiles.types import Block, Order, Part, Section
+from weft.scoring.snippets import SCORE_DECIMALS
 
+_PART_STEP: Final = 0.02
+"""The amount by which each further snippet of a part that was asked for counts less than the one before it."""
 _POINTERS_SHARE: Final = 0.1
 """The share of a section's budget that its related pointers get: a few lines beside the items."""
+_STORY_KINDS: Final = frozenset({"scene", "chapter"})
+"""The kinds of the pieces of a story, whose lines also define the people and things that it names."""
+_SHOWN_SHARE: Final = 0.5
+"""The share of a span's lines beyond which it is a repeat where other items show them."""
 _QUOTING_BLOCKS: Final = frozenset({"text", "code", "bullet"})
 """The blocks that print an item's text."""
 
@@ -35,6 +42,16 @@ class RankedSnippets(Struct, frozen=True):
     tokens: list[int]
     score: list[float]
     order: list[int]
+
+    def put_in_order(self, is_part: Sequence[bool]) -> None:
+        """Score the snippets of each part that was asked for so that it is read from its beginning."""
+        best: dict[int, float] = {}
+        for owner, score in zip(self.owner, self.score, strict=True):
+            best[owner] = max(score, best.get(owner, score))
+        for index, owner in enumerate(self.owner):
+            if is_part[owner]:
+                self.score[index] = best[owner]
+                best[owner] = round(best[owner] - _PART_STEP, SCORE_DECIMALS)
 
 
 class Slot(Struct, frozen=True):
@@ -226,6 +243,7 @@ class PageBudget(Struct):
 
     `repeats` lets one node appear in several slots. `printed_in` names the first slot of each text; those in
     `mostly_shown` are shown for the most part, so that nothing would be gained by printing them again.
+    `story_lines` are the lines of stories on the page, by file, each with the key of the node that shows it.
     """
 
     total: float
@@ -236,11 +254,40 @@ class PageBudget(Struct):
     printed_headings: set[str] = field(default_factory=set)
     printed_in: dict[TextRef, str] = field(default_factory=dict)
     mostly_shown: set[TextRef] = field(default_factory=set)
+    story_lines: dict[tuple[str, str], dict[int, str]] = field(default_factory=dict)
 
     @property
     def remaining(self) -> float:
         """The tokens that may still be spent."""
         return self.total - self.spent
+
+    def shows_story(self, candidate: Candidate, start: int, end: int) -> bool:
+        """Return whether another item shows most of a span: what defines a person stands in a scene too."""
+        if not _is_of_story(candidate.node):
+            return False
+        shown, lines = self._story_lines(candidate, start, end)
+        others = [line for line in lines if shown.get(line, candidate.node.key) != candidate.node.key]
+        return len(others) > _SHOWN_SHARE * len(lines)
+
+    def add_text(self, slot: str, candidate: Candidate, start: int, end: int) -> None:
+        """Keep that a slot shows a span of a candidate's text."""
+        self.printed_in.setdefault(find_text_ref(candidate), slot)
+        if _is_of_story(candidate.node):
+            shown, lines = self._story_lines(candidate, start, end)
+            for line in lines:
+                shown.setdefault(line, candidate.node.key)
+
+    def _story_lines(self, candidate: Candidate, start: int, end: int) -> tuple[dict[int, str], range]:
+        """Return the lines of the candidate's file that are shown, and those of a span of its text."""
+        node = candidate.node
+        first = (node.origin.first_line or 0) + node.text.count("\n", 0, start)
+        shown = self.story_lines.setdefault((node.tenant, str(node.origin.file)), {})
+        return shown, range(first, first + node.text.count("\n", start, end) + 1)
+
+
+def _is_of_story(node: Node) -> bool:
+    """Return whether a node is a piece of a story, or somebody or something that a story names."""
+    return node.origin.first_line is not None and (node.kind in _STORY_KINDS or FOUND_ENTITY in node.key)
 
 
 def find_text_ref(candidate: Candidate) -> TextRef:

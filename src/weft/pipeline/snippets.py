@@ -7,8 +7,8 @@ stored count: only headings are printed to be counted.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
@@ -22,11 +22,12 @@ from weft.pipeline.query import Query, read_cosines, sum_gains
 from weft.pipeline.score import best_first, score_besides_match, score_factor
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
-from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
+from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, TextRef, find_text_ref
 from weft.ports import PassageRow, Snapshot
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import TermColumns, score_terms
 from weft.scoring.snippets import (
+    SCORE_DECIMALS,
     SnippetColumns,
     share_of_best,
     snippet_cosines,
@@ -52,11 +53,8 @@ _NAMED_BRIDGE_FACTOR: Final = 2.0
 question, and would lie below texts that only repeat them. Without names a bridge is as often a lookalike."""
 _SHORT_TEXT_TOKENS: Final = 160
 """A text of so few tokens is printed whole or not at all: a note, a turn of a chat, a small function."""
-_SHORT_PART_CHARACTERS: Final = 800
+_SHORT_PART_CHARACTERS: Final = 600
 """The same for a part of a text that was asked for, whose tokens are not counted: a paragraph or two."""
-_PART_STEP: Final = 0.02
-"""The amount by which each further snippet of a long part counts less than the one before it."""
-_SCORE_DECIMALS: Final = 6
 _ENDLESS: Final = 2**62
 """Stands for the end of a text where all of it counts."""
 
@@ -98,9 +96,8 @@ def rank_snippets(
     """
     passages, owners = choose_passages(candidates, snapshot)
     embedder = snapshot.embedder()
-    columns = unpack_snippets(
-        passages, snapshot.snippets([row.id for row in passages]), embedder[0] if embedder else None
-    )
+    stored = snapshot.snippets([row.id for row in passages])
+    columns = unpack_snippets(passages, stored, embedder[0] if embedder else None)
     owner = np.array(owners, dtype=np.int64)[columns.passage]
     words = _match_words(columns, passages, query, fusion)
     meaning = _match_meaning(columns, passages, query, snapshot)
@@ -116,7 +113,7 @@ def rank_snippets(
     shaped = np.array([weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates])
     if shaped.any():
         score -= np.where(_is_wanted(candidates, owner, columns), 0.0, shaped[owner])
-    found = _rank(candidates, columns, owner, np.round(score, _SCORE_DECIMALS))
+    found = _rank(candidates, columns, owner, np.round(score, SCORE_DECIMALS))
     return _add_textless(found, candidates, fusion, others.tolist()) if prints_fields else found
 
 
@@ -133,14 +130,13 @@ def _add_textless(
     """Add the candidates that are a name with fields, measured as a whole: an item of an outline has no text."""
     for owner, candidate in enumerate(candidates):
         if not candidate.node.text.strip():
-            parts = candidate.parts
-            words = fusion.snippet_lexical * parts.get("lexical", 0.0)
-            meaning = fusion.snippet_semantic * parts.get("semantic", 0.0)
+            words = fusion.snippet_lexical * candidate.parts.get("lexical", 0.0)
+            meaning = fusion.snippet_semantic * candidate.parts.get("semantic", 0.0)
             found.owner.append(owner)
             found.start.append(0)
             found.end.append(0)
             found.tokens.append(0)
-            found.score.append(round(words + meaning + others[owner], _SCORE_DECIMALS))
+            found.score.append(round(words + meaning + others[owner], SCORE_DECIMALS))
     found.order[:] = best_first(found.score)
     return found
 
@@ -179,11 +175,8 @@ def _rank(
     own_tokens = np.array(whole, dtype=np.int64)[owner]
     tokens = np.where(own_tokens > 0, own_tokens, tokens)
     found = RankedSnippets(owner.tolist(), start.tolist(), end.tolist(), tokens.tolist(), score.tolist(), [])
-    seen: Counter[int] = Counter()
-    for index, of in enumerate(found.owner if any(windows) else ()):
-        # A long part that was asked for is read from its beginning.
-        found.score[index] = round(found.score[index] - _PART_STEP * seen[of], _SCORE_DECIMALS)
-        seen[of] += windows[of] is not None
+    if any(windows):
+        found.put_in_order([window is not None for window in windows])
     # The candidates come in their total order, and snippets in that of the text: ties keep both.
     found.order.extend(best_first(found.score))
     return found
@@ -208,9 +201,8 @@ def _match_words(
 def _score(texts: TermColumns, query: Query, fusion: Fusion) -> "Floats":
     # Their own mean length: a snippet must not look short beside passages.
     mean = float(texts.lengths.sum()) / max(len(texts.lengths), 1)
-    return sum_gains(
-        score_terms(texts, query.terms, replace(query.statistics, mean_length=mean), fusion.title_weight)
-    )
+    statistics = replace(query.statistics, mean_length=mean)
+    return sum_gains(score_terms(texts, query.terms, statistics, fusion.title_weight))
 
 
 def _match_meaning(
@@ -249,6 +241,13 @@ class SnippetFiller(Struct):
     names_only: SlotFiller | None = None
     """Fills the slot instead where there is no room for a single snippet."""
     spent_on_snippets: int = 0
+    refs: list[TextRef] = field(default_factory=list)
+    code: list[bool] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Look up once which text each candidate is, and whether it is code."""
+        self.refs = list(map(find_text_ref, self.slot.candidates))
+        self.code = [is_code(candidate.node.language) for candidate in self.slot.candidates]
 
     @property
     def spent(self) -> int:
@@ -263,13 +262,12 @@ class SnippetFiller(Struct):
         """Offer so many tokens, if the page has them, to every snippet in turn."""
         end = self.spent + min(tokens, self.page.remaining)
         if self.names_only is None:
-            lengths = self.snippets.tokens
             for index in self.snippets.order:
                 left = end - self.spent_on_snippets
                 if left < MIN_ITEM_TOKENS:
                     return
                 # Most snippets are too long for what is left, even if they close gaps, and need no closer look.
-                if lengths[index] <= left + _MAX_SAVED_TOKENS:
+                if self.snippets.tokens[index] <= left + _MAX_SAVED_TOKENS:
                     self.try_place(index, left, relaxed=relaxed)
         if not self.chosen:
             self.names_only = self.names_only or SlotFiller(self.slot, self.page, self.share_tokens)
@@ -306,9 +304,12 @@ class SnippetFiller(Struct):
         cost = self._cost(index)
         if cost > min(tokens, self.page.remaining):
             return False
-        if not (self._may_begin(owner, index) if is_new else self._may_follow(index)):
+        shown = self.slot.candidates[owner], self.snippets.start[index], self.snippets.end[index]
+        may_stand = self._may_begin(owner, index) if is_new else self._may_follow(index)
+        if not may_stand or self.page.shows_story(*shown):
             return False
-        headings = self._heading_cost() if is_new else 0
+        printed = self.page.printed_headings
+        headings = sum([tokens for name, tokens in self.slot.headings if name not in printed]) if is_new else 0
         frame = self._frame(owner, index) if is_new else 0
         total = cost + frame + headings
         if total > min(tokens, self.page.remaining) or (
@@ -319,23 +320,23 @@ class SnippetFiller(Struct):
         self.item_tokens[owner] = self.item_tokens.get(owner, frame) + cost
         self.spent_on_snippets += total
         self.page.spent += total
-        self.page.printed_headings.update(name for name, _ in self.slot.headings)
-        self.page.printed_in.setdefault(find_text_ref(self.slot.candidates[owner]), self.slot.name)
+        if is_new:
+            printed.update([name for name, _ in self.slot.headings])
+        self.page.add_text(self.slot.name, *shown)
         return True
 
     def _may_begin(self, owner: int, index: int) -> bool:
         if self.slot.limit is not None and len(self.item_tokens) >= self.slot.limit:
             return False
         candidate = self.slot.candidates[owner]
-        whole = candidate.text_tokens
-        if whole is not None and self.snippets.tokens[index] < min(_MIN_FIRST_TOKENS, whole):
+        if self.snippets.tokens[index] < min(_MIN_FIRST_TOKENS, candidate.text_tokens or 0):
             return False
         # The line that opens a class, whose definitions are found by themselves, tells nobody anything.
         text = candidate.node.text.strip()
-        is_bare = self._is_code(owner) and text.endswith((":", "{")) and "\n" not in text
+        is_bare = self.code[owner] and text.endswith((":", "{")) and "\n" not in text
         if is_bare and not candidate.members and not candidate.parts.get("shape"):
             return False
-        return self.page.repeats or find_text_ref(candidate) not in self.page.printed_in
+        return self.page.repeats or self.refs[owner] not in self.page.printed_in
 
     def _may_follow(self, index: int) -> bool:
         """Return whether a further part of a text may be printed: not between two gaps if it is a fragment."""
@@ -350,11 +351,8 @@ class SnippetFiller(Struct):
         if self.slot.cap is None or self.share_tokens == UNLIMITED:
             return UNLIMITED
         # The best snippet of a definition is not passed over for a worse one that is shorter.
-        is_limited = self._is_code(owner) and not is_new
+        is_limited = self.code[owner] and not is_new
         return self.share_tokens * (min(self.slot.cap, _MAX_CODE_SHARE) if is_limited else self.slot.cap)
-
-    def _is_code(self, owner: int) -> bool:
-        return is_code(self.slot.candidates[owner].node.language)
 
     def _cost(self, index: int) -> int:
         """Return what a snippet adds to the page: its tokens, and the mark of a gap unless it closes one."""
@@ -376,14 +374,11 @@ class SnippetFiller(Struct):
         if owner not in self.signatures:
             candidate = self.slot.candidates[owner]
             # What was cut out for the question, such as a call, is shown alone.
-            is_signed = self._is_code(owner) and candidate.window is None
+            is_signed = self.code[owner] and candidate.window is None
             known = str(candidate.node.fields.get("signature") or "") if is_signed else ""
             self.signatures[owner] = find_signature(candidate.node.text, known)
         signature = self.signatures[owner]
         return signature if signature is not None and signature[1] <= start else None
-
-    def _heading_cost(self) -> int:
-        return sum([tokens for name, tokens in self.slot.headings if name not in self.page.printed_headings])
 
     def _adjoins(self, index: int, following: int) -> bool:
         """Return whether two snippets are neighbours in one text."""
@@ -404,7 +399,8 @@ class SnippetFiller(Struct):
             return
         spans = self._spans()
         left = f"{max(int(self.page.remaining), 0)} tokens left" if self.page.total != UNLIMITED else ""
-        for owner, candidate in enumerate(self.slot.candidates):
+        explain = cache(lambda reason, slot: reason.format(left=left, limit=self.slot.limit, slot=slot))
+        for owner, (candidate, ref) in enumerate(zip(self.slot.candidates, self.refs, strict=True)):
             item: Item | None = None
             if owner in spans:
                 whole = self._is_whole(owner, spans[owner])
@@ -413,12 +409,11 @@ class SnippetFiller(Struct):
                 reason = Reason.FITS_WHOLE if whole else Reason.REDUCED
             elif self.slot.limit is not None and len(spans) >= self.slot.limit:
                 reason = Reason.ITEM_LIMIT
-            elif not self.page.repeats and find_text_ref(candidate) in self.page.printed_in:
+            elif not self.page.repeats and ref in self.page.printed_in:
                 reason = Reason.PRINTED_ELSEWHERE
             else:
                 reason = Reason.NO_ROOM
-            slot = self.page.printed_in.get(find_text_ref(candidate), "")
-            explanation = reason.format(left=left, limit=self.slot.limit, slot=slot)
+            explanation = explain(reason, self.page.printed_in.get(ref, ""))
             yield Outcome(self.slot.name, candidate, item, reason, explanation)
 
     def _spans(self) -> dict[int, list[tuple[int, int]]]:
@@ -434,7 +429,7 @@ class SnippetFiller(Struct):
             last = index
         for owner, own in spans.items():
             text = self.slot.candidates[owner].node.text
-            if not self._is_code(owner):
+            if not self.code[owner]:
                 own[:] = [(start, find_end_without_opening(text, start, end)) for start, end in own]
                 continue
             # A sentence of a comment may begin in the middle of a line, which code never does.

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Detail, Item, Json, Node
-from weft.profiles.types import Block, Profile
+from weft.profiles.types import Block
 from weft.render.harmless import one_line
 from weft.render.lines import Body, build_body, leave_out_fields, plain_body
 from weft.render.node_values import (
@@ -23,7 +23,6 @@ from weft.render.node_values import (
     format_path,
     format_score,
     format_value,
-    label_key,
     read_value,
     split_label,
     turn_heading,
@@ -39,9 +38,6 @@ _DISPLAY_FIELDS: Final = frozenset(
 )
 """Fields that say how a note is shown, not what it knows: filters find them, and no page prints them unasked."""
 
-_BOLD: Final = re.compile(r"\*\*([^*]+)\*\*")
-_FRAME_LABELS: Final = ("Sources", "Note", "Tags", "User", "Assistant")
-"""Labels that the frame of any page may print."""
 _SECTION_ITEM_LEVEL: Final = 3
 """The depth of the heading of an item in a section; items in parts of a subject stand deeper."""
 _DATA: Final = "data"
@@ -75,18 +71,6 @@ class ItemStyle(Struct, frozen=True):
     def titled(self) -> bool:
         """Whether the item's name is printed above its text."""
         return self.named or any(block.block == "title" or "{title}" in block.form for block in self.blocks)
-
-
-def bold_labels(profile: Profile) -> frozenset[str] | None:
-    """Return the labels that pages of a profile print in bold; None if a form prints a stored value so."""
-    parts = [part for section in profile.sections for part in section.parts]
-    printed = [*(section.blocks for section in profile.sections), *(part.blocks for part in parts)]
-    blocks = [block for blocks in printed for block in blocks]
-    words = [word for block in blocks for word in _BOLD.findall(block.form)]
-    if any("{" in word for word in words):
-        return None
-    labels = [*words, *(part.label for part in parts), *(block.label for block in blocks), *_FRAME_LABELS]
-    return frozenset(map(label_key, filter(None, labels)))
 
 
 class Title(Struct, frozen=True):
@@ -153,8 +137,14 @@ def build_pieces(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
 
 
 def _as_turn(item: Item, pieces: Iterable[Piece], dialect: Dialect) -> list[Piece]:
-    """Return the pieces of a turn: its speaker before the text, and only the first with a heading and no other."""
+    """Return the pieces of a turn: its speaker before the text, and only the first with a heading and no other.
+
+    A scene below another one of its chapter has its number and line in place of a heading.
+    """
     node = item.candidate.node
+    if node.kind == "scene":
+        place = Phrase("location", _scene_place(item))
+        return [*pieces] if item.turn == 1 else [place, *(each for each in pieces if not _is_heading(each))]
     kept: list[Piece] = [each for each in pieces if not isinstance(each, Title) and not _is_location(each)]
     # Other texts with a speaker begin with it.
     if node.kind == "message":
@@ -164,6 +154,15 @@ def _as_turn(item: Item, pieces: Iterable[Piece], dialect: Dialect) -> list[Piec
         lead = f"**{name}:** " if dialect.keeps_marks else f"== {name}: "
         kept = [replace(each, lead=lead) if _is_text(each) else each for each in kept]
     return [Title(turn_heading(node)), *kept] if item.turn == 1 else kept
+
+
+def _scene_place(item: Item) -> str:
+    number, line = one_line(item.candidate.node.title).rpartition(", ")[2], shown_line(item)
+    return number if line is None else f"{number} · line {line}"
+
+
+def _is_heading(piece: Piece) -> bool:
+    return isinstance(piece, Title) or _is_location(piece)
 
 
 def _is_location(piece: Piece) -> bool:

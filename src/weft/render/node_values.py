@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import FOUND_ENTITY, Candidate, Json, Node
-from weft.profiles.types import SIGNALS
+from weft.profiles.types import SIGNALS, Profile
 from weft.render.harmless import one_line
 
 PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][\w.-]*)(?::(\d+))?\}")
@@ -19,6 +19,10 @@ PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][\w.-]*)(?::(\d+))?\}")
 _OPTIONAL: Final = re.compile(r"\[\[(.*?)\]\]")
 _LINE_START: Final = re.compile(r"[ \t>*+\-\d.)]*")
 _MARKDOWN_MARKS: Final = re.compile(r"[*`]")
+
+_BOLD: Final = re.compile(r"\*\*([^*]+)\*\*")
+_FRAME_LABELS: Final = ("Sources", "Note", "Tags", "User", "Assistant")
+"""Labels that the frame of any page may print."""
 
 _EVENT_KINDS: Final = frozenset({"commit", "message", "session", "decision", "memory", "experience"})
 """Kinds of nodes that happened at a time: a reader must know which of two came later."""
@@ -179,6 +183,18 @@ def split_label(name: str) -> tuple[str, str]:
 def label_key(label: str) -> str:
     """Return a label as labels are compared: in small letters, without marks around it."""
     return one_line(label).casefold().strip(" :*_.")
+
+
+def bold_labels(profile: Profile) -> frozenset[str] | None:
+    """Return the labels that pages of a profile print in bold; None if a form prints a stored value so."""
+    parts = [part for section in profile.sections for part in section.parts]
+    printed = [*(section.blocks for section in profile.sections), *(part.blocks for part in parts)]
+    blocks = [block for blocks in printed for block in blocks]
+    words = [word for block in blocks for word in _BOLD.findall(block.form)]
+    if any("{" in word for word in words):
+        return None
+    labels = [*words, *(part.label for part in parts), *(block.label for block in blocks), *_FRAME_LABELS]
+    return frozenset(map(label_key, filter(None, labels)))
 
 
 def format_score(candidate: Candidate, only: Sequence[str] = ()) -> str:

@@ -29,7 +29,6 @@ from weft.render.lines import (
     Lines,
     frame_lines,
     indent_lines,
-    join_lines,
     make_bullet,
     node_line,
 )
@@ -212,22 +211,6 @@ def _needs_blank_above(pieces: Sequence[Piece], style: ItemStyle) -> bool:
 PrintItem = Callable[[Item, ItemStyle], tuple[Lines, ...]]
 
 
-def render(
-    page: Page,
-    format: Format,
-    styles: Mapping[str, ItemStyle],
-    frame: Frame,
-    print_item: PrintItem | None = None,
-) -> tuple[str, tuple[ManifestEntry, ...]]:
-    """Return the whole text of the page and the source of each of its lines.
-
-    `styles` maps section names, or "section/part", to the style of their items. A caller that has printed the
-    items already, to know their cost, passes a `print_item` that returns the printed lines.
-    """
-    lines = render_lines(page, format, styles, frame, print_item)
-    return join_lines(lines), build_manifest(lines)
-
-
 def render_lines(
     page: Page,
     format: Format,
@@ -235,7 +218,11 @@ def render_lines(
     frame: Frame,
     print_item: PrintItem | None = None,
 ) -> tuple[Lines, ...]:
-    """Return all lines of the page in order, without a blank line at its beginning."""
+    """Return all lines of the page in order, without a blank line at its beginning.
+
+    `styles` maps section names, or "section/part", to the style of their items. A caller that has printed the
+    items already, to know their cost, passes a `print_item` that returns the printed lines.
+    """
     lines: list[Lines] = []
     for component in _render_components(page, format, styles, frame, print_item or format.item):
         # Every component brings the blank line above it, which the first one must not print.

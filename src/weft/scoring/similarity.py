@@ -162,12 +162,15 @@ def graded_signs(query: "Integers") -> "Words":
     return packed_bits(np.stack([levels >> bit & 1 for bit in (2, 1, 0)]) > 0)
 
 
-def graded_distances(signs: "Words", graded: "Words") -> "NDArray[np.uint16]":
-    """Return how far each row's signs are from a graded query: 4, 2 and 1 times its distances to the three."""
-    distances = sign_distances(signs, graded[0])
-    for finer in graded[1:]:
+def graded_distances(signs: "Words", finer: "Words", rough: "NDArray[np.uint16]") -> "NDArray[np.uint16]":
+    """Return how far each row's signs are from a graded query: 4, 2 and 1 times its distances to the three.
+
+    Those to the first, the plain signs, are known: `rough`.
+    """
+    distances = rough
+    for level in finer:
         # Doubling what came before makes the weights 4, 2 and 1.
-        distances += distances + sign_distances(signs, finer)
+        distances = distances + distances + sign_distances(signs, level)
     return distances
 
 

@@ -65,6 +65,17 @@ _SWITCH: Final = re.compile(
     rf"(?P<value>{_THING})(?=[.,;!?)]|\s+(?:for|in|on|when|because|since|due|as|with|at|if)\b|\s*$)",
     re.IGNORECASE,
 )
+_BARE_CHOICE: Final = re.compile(
+    r"(?!(?:the|an?|it|this|that)\b)(?P<value>[\w@#+./'’-]+(?: [\w@#+./'’-]+){0,2}?)"
+    r"(?:,? (?:instead of|rather than|and not|in place of)|, not) (?P<other>[\w@#+./'’-]+(?: [\w@#+./'’-]+){0,2}?)"
+    r"(?: (?:for|in|on|when|while) [\w@#+./'’ -]{1,40})?[.!]?",
+    re.IGNORECASE,
+)
+"""A choice and nothing else: "4 spaces, not tabs"."""
+_PLAIN_CHOICE: Final = re.compile(
+    rf"(?:(?:please|always|we|I|you|our team|my team|the project|the team)\s+)*{_USES}\s+(?P<value>{_THING})[.!]?",
+    re.IGNORECASE,
+)
 _USE: Final = re.compile(r"[\s,]*\b(?:for|in|on|when|while)\s+((?:[\w'’/.-]+\s*){1,4})", re.IGNORECASE)
 """The purpose of a choice, where that is said right behind it."""
 _NUMBER: Final = re.compile(r"^\d[\d.,:%]*$")
@@ -133,6 +144,8 @@ class Address(Struct, frozen=True):
     attribute: str
     value: str
     key: str
+    instead: str = ""
+    """What is given up for the value, where a choice is made for everything."""
 
     def gives_same_value(self, other: "Address") -> bool:
         """Return whether two statements about one thing also say the same about it."""
@@ -147,6 +160,17 @@ def read_address(text: str) -> Address | None:
     return _read_choice(line) or _read_moved(line) or _read_named_value(line)
 
 
+def is_bare_choice(line: str) -> bool:
+    """Return whether a line is a choice and nothing else: "4 spaces, not tabs"."""
+    return _BARE_CHOICE.fullmatch(line) is not None
+
+
+def chooses(text: str, thing: str) -> bool:
+    """Return whether a text says that a thing is used, and no more: "we use pip"."""
+    match = _PLAIN_CHOICE.fullmatch(" ".join(text.split()))
+    return match is not None and bool(thing) and _bare(match["value"]) == _bare(thing)
+
+
 def read_scope(text: str) -> str:
     """Return the scope that a statement names, such as `language:python`, `folder:src/api` or `project`."""
     for name, pattern in (("folder", _FOLDER), ("language", _LANGUAGE), ("tool", _TOOL)):
@@ -158,7 +182,7 @@ def read_scope(text: str) -> str:
 
 def _read_choice(line: str) -> Address | None:
     """Read one thing chosen over another: its address is the pair of them."""
-    match = _CHOICE.search(line) or _SWITCH.search(line)
+    match = _CHOICE.search(line) or _SWITCH.search(line) or _BARE_CHOICE.fullmatch(line)
     if match is None:
         return None
     value, other = match["value"].strip(), match["other"].strip()
@@ -166,10 +190,10 @@ def _read_choice(line: str) -> Address | None:
     if not all(pair) or pair[0] == pair[1]:
         return None
     # "Tabs, not spaces, for makefiles" is another choice than the one for everything else.
-    use = _USE.match(line, match.end())
+    use = _USE.match(line, match.end("other") if match.re is _BARE_CHOICE else match.end())
     condition = sorted(set(analyze(use[1]))) if use is not None else []
     key = "choice:" + "|".join(sorted(pair)) + "".join(f" {term}" for term in condition)
-    return Address("choice", " or ".join(sorted(pair)), value, key)
+    return Address("choice", " or ".join(sorted(pair)), value, key, "" if condition else other)
 
 
 def _read_moved(line: str) -> Address | None:

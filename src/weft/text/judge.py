@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from weft.text import analyze
-from weft.text.addresses import CONTRAST, read_address, read_scope
+from weft.text.addresses import CONTRAST, chooses, read_address, read_scope
 from weft.text.differences import NEGATION, find_differing_words
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -92,6 +92,9 @@ def judge(new: str, old: str) -> Judgement:
         return Judgement(Verdict.SUPERSEDES, replaced)
     if _are_about_two_things(new, old):
         return Judgement(Verdict.OTHER)
+    before = read_address(old)
+    if before is not None and chooses(new, before.instead) and read_scope(new) == read_scope(old):
+        return Judgement(Verdict.CONTRADICTS, f"another choice: {before.instead!r} instead of {before.value!r}")
     left, right = _read_statement(new), _read_statement(old)
     difference = _difference(left.words, right.words)
     # First: a text that negates another has nearly all words in common with it.
@@ -104,9 +107,14 @@ def judge(new: str, old: str) -> Judgement:
 def _find_new_value(new: str, old: str) -> str:
     """Return how the value that two texts give for one thing has changed; empty if it has not, or is not known."""
     now, before = read_address(new), read_address(old)
-    if now is None or before is None or now.key != before.key or read_scope(new) != read_scope(old):
+    if now is None or read_scope(new) != read_scope(old):
         return ""
-    return "" if now.gives_same_value(before) else f"{now.value!r} instead of {before.value!r}"
+    if before is None:
+        # "We use uv instead of pip" ends "we use pip", which does not say what it was chosen over.
+        return f"{now.value!r} instead of {now.instead!r}" if chooses(old, now.instead) else ""
+    if now.key != before.key or now.gives_same_value(before):
+        return ""
+    return f"{now.value!r} instead of {before.value!r}"
 
 
 def _are_about_two_things(new: str, old: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Json
-from weft.text.addresses import read_address, read_scope
+from weft.text.addresses import is_bare_choice, read_address, read_scope
 from weft.text.sentences import split_sentences
 
 
@@ -245,7 +245,7 @@ def read_statement(text: str) -> Statement | None:
     if len(line) > _MAX_CHARACTERS:
         return None
     form = next((form for form, _ in _match_forms(line) if form not in _OF_THE_MOMENT), None)
-    if form is None and (_IMPERATIVE.search(line) or _NORM.search(line)):
+    if form is None and (_IMPERATIVE.search(line) or _NORM.search(line) or is_bare_choice(line)):
         # Asked to be remembered, "use tabs" is no command of the moment.
         form = Form.INSTRUCTION
     return None if form is None else Statement(form, line, read_scope(line))

@@ -225,6 +225,25 @@ def test_a_new_value_takes_the_place_of_the_older_and_names_it(indexing: Indexin
     assert (fields["was"], fields["until"]) == ("May 5", f"{LATER:%Y-%m-%d}")
 
 
+def test_a_choice_names_what_it_ends_and_never_stays_beside_its_reverse(indexing: IndexingContext) -> None:
+    first = remember(indexing, "we use pip", now=NOW).memory
+    done = remember(indexing, "We use uv instead of pip", now=LATER)
+    assert (done.memory.key, done.superseded, done.memory.category) == (first.key, "we use pip", "decision")
+    fields = memory_node(done.memory).fields
+    assert (fields["was"], fields["until"]) == ("pip", f"{LATER:%Y-%m-%d}")
+    # Both are there when they come from another machine: what holds no longer is replaced before all else.
+    put(indexing, [memory_node(new_memory("we use pip", None, None, (), "default", NOW))])
+    remember(indexing, "We use pip instead of uv", now=LATER + timedelta(hours=1))
+    assert "We use uv instead of pip" not in {memory.text for memory in list_memories(indexing)}
+
+
+def test_a_category_that_was_given_stays_and_one_that_was_read_is_read_again(indexing: IndexingContext) -> None:
+    remember(indexing, "The linter is ruff", now=NOW, category="context")
+    remember(indexing, "we use pip", now=NOW)
+    assert remember(indexing, "The linter is flake8", now=LATER).memory.category == "context"
+    assert remember(indexing, "We use uv instead of pip", now=LATER).memory.category == "decision"
+
+
 def test_a_value_is_superseded_however_many_memories_are_more_alike(indexing: IndexingContext) -> None:
     remember(indexing, "The staging port is 8080", now=NOW)
     for number in range(30):

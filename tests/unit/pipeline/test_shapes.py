@@ -35,6 +35,18 @@ ASKED: dict[Shape, tuple[str, ...]] = {
         "when was the parser last changed",
         "last modification of the storage layer",
     ),
+    Shape.VERSION: (
+        "what is the newest release?",
+        "when was the last release",
+        "what's new in version 14",
+        "what changed in 8.2?",
+        "release notes of 2.0",
+        "which version is this?",
+        "what's new?",
+        "what will the next version bring",
+        "what did 3.1 change",
+        "bugs that were fixed in v2.0.1",
+    ),
     Shape.TESTS: (
         "what tests cover the lease renewal?",
         "which tests check that a poisoned job is parked",
@@ -186,6 +198,10 @@ ASKED: dict[Shape, tuple[str, ...]] = {
 }
 
 NOT_ASKED: tuple[tuple[Shape, str], ...] = (
+    (Shape.VERSION, "how does the version option work?"),
+    (Shape.VERSION, "what is new in the parser"),
+    (Shape.VERSION, "how do I release a lock?"),
+    (Shape.RECENT, "what is new in version 14"),
     (Shape.HISTORY, "what happens when I click on save"),
     (Shape.HISTORY, "how do I commit a transaction?"),
     (Shape.HISTORY, "sessions are lost when the server restarts"),

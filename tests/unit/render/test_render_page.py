@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from render_pages import ALL_BLOCKS, FRAME, item, nodes, page_of, printed, styles
 
-from weft.model import Candidate, Detail, Item, Node, Origin, Page, PlacedSection
+from weft.model import Candidate, Detail, Item, ManifestEntry, Node, Origin, Page, PlacedSection
 from weft.profiles.types import Block, Frame
 from weft.render import (
     FORMATS,
@@ -19,12 +19,19 @@ from weft.render import (
     build_manifest,
     join_lines,
     open_format,
-    render,
     render_lines,
 )
 
 NOTE = Node("n:1", "note", title="One", text="first\n\n# second\nthird", origin=Origin("n", "one.md", 5))
 STYLES = styles((Block("title"), Block("text")), (Block("bullet"),))
+
+
+def render(
+    page: Page, format: Format, page_styles: dict[str, ItemStyle], frame: Frame
+) -> tuple[str, tuple[ManifestEntry, ...]]:
+    """The text of a page, and the source of each of its lines."""
+    lines = render_lines(page, format, page_styles, frame)
+    return join_lines(lines), build_manifest(lines)
 
 
 def parts_of(page: Page, format: Format, page_styles: dict[str, ItemStyle]) -> Iterator[tuple[Lines, ...]]:

@@ -114,7 +114,8 @@ def test_a_graded_query_counts_each_direction_by_how_much_it_points_along_it(mat
     size = np.abs(along).astype(np.int64)
     weights = 2 * (size * 4 // (size.max() + 1)) + 1
     apart = (rotate(matrix) > 0) != (along > 0)
-    nearer = 7 * len(along) - 2 * graded_distances(signs, graded).astype(np.int64)
+    distances = graded_distances(signs, graded[1:], sign_distances(signs, graded[0]))
+    nearer = 7 * len(along) - 2 * distances.astype(np.int64)
     assert np.array_equal(nearer, np.where(apart, -weights, weights).sum(axis=1))
 
 

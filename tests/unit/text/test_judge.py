@@ -34,6 +34,7 @@ def test_other_punctuation_fillers_and_typing_errors_say_the_same(new: str, old:
         ("We use Postgres for the job queue", "We use Redis for the job queue", "choice"),
         ("Uninstall the proxy before the tests", "Install the proxy before the tests", "choice"),
         ("Pin the build to Python 3.12", "Pin the build to Python 3.11", "number"),
+        ("Use tabs", "4 spaces, not tabs", "choice"),
     ],
 )
 def test_another_number_choice_or_a_negation_may_contradict(new: str, old: str, why: str) -> None:
@@ -72,6 +73,8 @@ def test_the_verdict_does_not_depend_on_who_came_first(one: str, other: str) -> 
         ("We use pip instead of uv", "We use uv instead of pip"),
         ("Atlas' deadline is now June 1", "The deadline of Atlas is May 5"),
         ("We switched from pip to uv", "We use pip instead of uv"),
+        ("We use uv instead of pip", "we use pip"),
+        ("4 spaces, not tabs", "Use tabs"),
         ("The staging port has been changed from 8080 to 9090", "The staging port is 8080"),
     ],
 )
@@ -85,6 +88,7 @@ def test_another_value_for_the_same_thing_supersedes(new: str, old: str) -> None
         ("Use spaces", "Use 4 spaces, not tabs"),
         ("Use 4 spaces, not tabs", "Use spaces"),
         ("Use tabs, not spaces, for makefiles", "Use spaces, not tabs"),
+        ("Use tabs instead of spaces for makefiles", "Use spaces"),
         ("Use spaces", "Never use mocks"),
         ("Use spaces", "We use pip"),
         ("We use Postgres", "We use pytest"),

@@ -63,6 +63,8 @@ def test_what_is_asked_or_done_once_is_no_lasting_statement(text: str) -> None:
         "Metric units only",
         "British English, please",
         "Commit messages are in the imperative",
+        "4 spaces, not tabs",
+        "pytest instead of unittest",
     ],
 )
 def test_an_order_that_was_to_be_remembered_lasts_though_it_does_not_say_so(text: str) -> None:
@@ -83,6 +85,8 @@ def test_an_order_that_was_to_be_remembered_lasts_though_it_does_not_say_so(text
         "Order 1234 was shipped",
         "No one knows why the build fails",
         "The deadline of Atlas is May 5",
+        "The cause was a race, not a deadlock",
+        "Anna lives over the hill",
     ],
 )
 def test_a_fact_that_begins_with_a_noun_like_a_verb_is_no_order(text: str) -> None:
@@ -106,6 +110,7 @@ def test_a_folder_that_things_are_put_into_is_not_where_a_rule_holds() -> None:
         ("The deadline of Atlas is May 5", "Atlas' deadline is now June 1"),
         ("my weekly target is 900 words", "My weekly target: 1,350 words"),
         ("Use 4 spaces, not tabs", "We use tabs instead of spaces"),
+        ("4 spaces, not tabs", "Tabs rather than spaces"),
     ],
 )
 def test_two_wordings_about_one_thing_have_one_address(one: str, other: str) -> None:

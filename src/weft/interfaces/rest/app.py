@@ -31,6 +31,7 @@ from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.gate import Gate
 from weft.interfaces.rest.lanes import THREADS
 from weft.interfaces.rest.logs import Observed, open_access_log
+from weft.interfaces.rest.memory import share_heaps
 from weft.interfaces.rest.problems import MEDIA_TYPE, Problem
 from weft.interfaces.rest.responses import ProblemDocument
 from weft.interfaces.rest.routes_page import routes_page
@@ -42,6 +43,9 @@ _PENDING_CONNECTIONS: Final = 1024
 """Connections that the system holds for us: callers that come before a process accepts them are not refused."""
 _DRAIN_SECONDS: Final = 30
 """Seconds that a service which is stopped gives the answers that are under way."""
+_WORKER_SILENCE_SECONDS: Final = 60
+"""Seconds after which a worker process that says nothing is killed and started anew: with uvicorn's five, workers
+that only had to wait for a busy machine were killed together with the answers they were at."""
 _WORKER: Final = "weft.interfaces.rest.app:make_worker_app"
 """The function that every worker process calls, by name, because nothing else can be handed to a new process."""
 
@@ -173,6 +177,7 @@ def uvicorn_options(settings: config.ServeSettings) -> dict[str, Any]:
         "http": BoundedProtocol,
         # Answers that are under way are given to their end; no new ones are begun.
         "timeout_graceful_shutdown": _DRAIN_SECONDS,
+        "timeout_worker_healthcheck": _WORKER_SILENCE_SECONDS,
         "ssl_certfile": settings.tls_cert or None,
         "ssl_keyfile": settings.tls_key or None,
     }
@@ -250,6 +255,7 @@ def _check_certificate(settings: config.ServeSettings) -> None:
 
 def make_app_for(settings: config.ServeSettings) -> FastAPI:
     """Return the app over the store of the settings, which must open now."""
+    share_heaps()
     serving = Serving(
         store=settings.store,
         read_only=settings.read_only,

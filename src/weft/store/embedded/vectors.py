@@ -198,8 +198,10 @@ class VectorGeneration(Struct, frozen=True):
         signs, graded = self.columns["signs"], graded_signs(query)
         in_scope = signs if rows is None else np.take(signs, rows, axis=0)
         # The rough comparison is many times cheaper and spares most rows the better one.
-        likely = _nearest(sign_distances(in_scope, graded[0]), max(wanted, len(in_scope) // _FIRST_STAGE_DIVISOR))
-        near = likely[_nearest(graded_distances(np.take(in_scope, likely, axis=0), graded), wanted)]
+        rough = sign_distances(in_scope, graded[0])
+        likely = _nearest(rough, max(wanted, len(in_scope) // _FIRST_STAGE_DIVISOR))
+        finer = graded_distances(np.take(in_scope, likely, axis=0), graded[1:], rough[likely])
+        near = likely[_nearest(finer, wanted)]
         return near if rows is None else rows[near]
 
     def _mask(self, scope: Scope) -> "Mask | None":
@@ -250,8 +252,9 @@ class VectorGeneration(Struct, frozen=True):
 
 def _nearest(distances: "NDArray[np.uint16]", wanted: int) -> "Rows":
     """Return the indexes of the smallest distances, with all that tie with the last, in order."""
-    last = min(wanted, len(distances)) - 1
-    return np.flatnonzero(distances <= np.partition(distances, last)[last])
+    # There are few different distances, so that counting them is faster than a partition.
+    up_to = np.bincount(distances).cumsum()
+    return np.flatnonzero(distances <= np.searchsorted(up_to, min(wanted, len(distances))))
 
 
 def block_digests(columns: "Mapping[str, NDArray[Any]]", from_row: int = 0) -> tuple[str, ...]:

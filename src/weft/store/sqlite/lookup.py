@@ -5,9 +5,10 @@ Views and filters are expressed as SQL conditions. Tables refer to each other by
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import numpy as np
 import orjson
 from msgspec import Struct
@@ -215,26 +216,38 @@ def find_names(
     Ids come last because a note called "2024" must not depend on how many nodes were stored before it.
     """
 
-    def find(tables: str, value: str | int) -> tuple[int, ...]:
+    def find(values: Iterable[object], tables: str) -> dict[object, tuple[int, ...]]:
+        """Return the ids of visible nodes by the value that leads to them through the tables."""
+        asked = list(dict.fromkeys(values))
+        if not asked:
+            return {}
+        # All at once, because a statement costs as much as several rows.
         rows = connection.execute(
-            f"SELECT n.tenant_id, n.key, n.id FROM {tables} AND {visible.of('n')}", (value,)
+            f"SELECT j.value, n.tenant_id, n.key, n.id FROM json_each(?) j {tables} WHERE {visible.of('n')}",
+            (msgspec.json.encode(asked).decode(),),
         ).fetchall()
         # By tenant name and key: ids depend on the order in which nodes were stored.
-        rows.sort(key=lambda row: (visible.tenants[row[0]], row[1]))
-        return tuple(row[2] for row in rows)
+        rows.sort(key=lambda row: (visible.tenants[row[1]], row[2]))
+        found: dict[object, tuple[int, ...]] = {}
+        for value, _, _, node_id in rows:
+            found[value] = (*found.get(value, ()), node_id)
+        return found
 
-    # The tenant is compared in `keys` too, because its index begins with the tenant.
-    by_key = f"keys k JOIN nodes n ON n.id = k.node_id WHERE {visible.by_tenant('k.tenant_id')} AND k.key = ?"
-    # CROSS JOIN goes from the name to its nodes; SQLite might try every node of the tenant instead.
-    by_name = "names s CROSS JOIN nodes n ON n.id = s.node_id WHERE s.name = ?"
-    found: dict[str, tuple[int, ...]] = {}
-    for name in dict.fromkeys(names):
-        ids = find(by_key, name) or find(by_name, fold_name(name))
-        if not ids and (node_id := to_id(name)) is not None:
-            ids = find("nodes n WHERE n.id = ?", node_id)
-        if ids:
-            found[name] = ids
-    return found
+    # The tenant is compared in `keys` too, because its index begins with the tenant. CROSS JOIN goes from the name
+    # to its nodes; SQLite might try every node of the tenant instead.
+    by_key = find(
+        names,
+        f"CROSS JOIN keys k ON {visible.by_tenant('k.tenant_id')} AND k.key = j.value"
+        " CROSS JOIN nodes n ON n.id = k.node_id",
+    )
+    folded = {name: fold_name(name) for name in names if name not in by_key}
+    by_name = find(
+        folded.values(), "CROSS JOIN names s ON s.name = j.value CROSS JOIN nodes n ON n.id = s.node_id"
+    )
+    numbers = {name: to_id(name) for name in folded if folded[name] not in by_name}
+    by_id = find(filter(None, numbers.values()), "CROSS JOIN nodes n ON n.id = j.value")
+    found = {name: by_key.get(name) or by_name.get(folded[name]) or by_id.get(numbers[name]) for name in names}
+    return {name: ids for name, ids in found.items() if ids}
 
 
 def read_edges(connection: sqlite3.Connection, owners: str, visible: str, limit: int) -> list[Row]:
@@ -262,18 +275,22 @@ def read_edges(connection: sqlite3.Connection, owners: str, visible: str, limit:
     ).fetchall()
 
 
-def count_waiting(connection: sqlite3.Connection) -> int:
+def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Return what the store knows of itself, by name: its sequence and identity, who made its vectors."""
+    return dict(connection.execute("SELECT name, value FROM meta").fetchall())
+
+
+def count_waiting(connection: sqlite3.Connection, meta: Mapping[str, Any] | None = None) -> int:
     """Return the number of passages that wait for a vector of the store's embedder."""
-    waiting = waiting_range(connection)
+    waiting = waiting_range(read_meta(connection) if meta is None else meta)
     if waiting is None:
         return 0
     return int(connection.execute("SELECT count(*) FROM passages WHERE id > ? AND id <= ?", waiting).fetchone()[0])
 
 
-def waiting_range(connection: sqlite3.Connection) -> tuple[int, int] | None:
+def waiting_range(meta: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the range of passages that wait for a vector: the id after which it begins, and the last one."""
-    row = connection.execute("SELECT value FROM meta WHERE name = ?", (WAITING_VECTORS,)).fetchone()
-    if row is None:
+    if WAITING_VECTORS not in meta:
         return None
-    after, last = orjson.loads(row[0])
+    after, last = orjson.loads(meta[WAITING_VECTORS])
     return int(after), int(last)

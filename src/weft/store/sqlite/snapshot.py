@@ -20,11 +20,13 @@ from weft.store.sqlite.links import read_arcs
 from weft.store.sqlite.listing import read_tail
 from weft.store.sqlite.lookup import (
     Visibility,
+    count_waiting,
     find_names,
     find_nodes_named_by,
     matching_ids,
     names_by_number,
     read_edges,
+    read_meta,
 )
 from weft.store.statistics import PASSAGES_PER_BATCH, ScanCache, ScannedStatistics, count_statistics
 
@@ -52,7 +54,7 @@ class ViewRows:
     """The rows that were read through one view of one state of a store; for any thread."""
 
     def __init__(self) -> None:
-        self.nodes = CachedRows[NodeRow]()
+        self.nodes = CachedNodes()
         self.passages = CachedRows[PassageRow]()
         self.passages_of = CachedRows[tuple[PassageRow, ...]]()
         self.vectors = CachedRows[bytes]()
@@ -90,11 +92,14 @@ class CachedRows(dict[int, Cached]):
         if len(self) + len(fresh) > MAX_CACHED_ROWS:
             # Clearing is one step for other threads, and cheaper than keeping an order of use for every row.
             self.clear()
-        self.update((number, row) for number, row in fresh.items() if not _is_large(row))
+        self.update(fresh)
 
 
-def _is_large(row: object) -> bool:
-    return isinstance(row, NodeRow) and len(row.node.text) > _MAX_TEXT_CHARACTERS
+class CachedNodes(CachedRows[NodeRow]):
+    """Nodes by their number, but none with a very long text."""
+
+    def _keep(self, fresh: Mapping[int, NodeRow]) -> None:
+        super()._keep({id: row for id, row in fresh.items() if len(row.node.text) <= _MAX_TEXT_CHARACTERS})
 
 
 class SnapshotCaches(Struct, frozen=True):
@@ -115,20 +120,16 @@ class SqliteSnapshot:
         caches: SnapshotCaches,
     ) -> None:
         self.connection, self.view, self.visible = connection, view, visible
-        self.sequence = read_sequence(connection)
+        self._meta = read_meta(connection)
+        self.sequence = int(self._meta["sequence"])
         self._scans = caches.scans
         # The sequence is part of the key, so a reader of an older state never gets newer rows.
         self._cache = caches.rows.get_or_make((view, self.sequence), ViewRows)
 
-    @cached_property
+    @property
     def identity(self) -> str:
         """The random name that distinguishes this store from every other; derived files carry it."""
-        row = self.connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
-        return str(row[0]) if row else ""
-
-    @cached_property
-    def _embedder(self) -> tuple[str, int] | None:
-        return read_embedder(self.connection)
+        return str(self._meta.get("identity", ""))
 
     @cached_property
     def _kinds(self) -> dict[int, str]:
@@ -335,11 +336,15 @@ class SqliteSnapshot:
 
     def embedder(self) -> tuple[str, int] | None:
         """Return the name and dimensions of the embedder whose vectors are stored."""
-        return self._embedder
+        return _embedder_of(self._meta)
 
     def quality(self) -> QualityState | None:
         """Return the state of the second vectors; None where the store has none."""
-        return read_quality(self.connection)
+        return _quality_of(self._meta)
+
+    def count_waiting(self) -> int:
+        """Return the number of passages that wait for a vector of the store's embedder."""
+        return count_waiting(self.connection, self._meta)
 
     def quality_vectors(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
         """Return the second vectors of those passages that have them: its own, then those of its snippets."""
@@ -399,22 +404,28 @@ class SqliteSnapshot:
 
 def read_embedder(connection: sqlite3.Connection) -> tuple[str, int] | None:
     """Return the name and dimensions of the embedder that a store remembers, or None when it remembers none."""
-    row = connection.execute("SELECT value FROM meta WHERE name = 'embedder'").fetchone()
-    if row is None:
+    return _embedder_of(read_meta(connection))
+
+
+def _embedder_of(meta: Mapping[str, Any]) -> tuple[str, int] | None:
+    if "embedder" not in meta:
         return None
-    name, dimensions = orjson.loads(row[0])
+    name, dimensions = orjson.loads(meta["embedder"])
     return str(name), int(dimensions)
 
 
 def read_quality(connection: sqlite3.Connection) -> QualityState | None:
     """Return the state of a store's second vectors, or None where it was not asked to have any."""
-    row = connection.execute("SELECT value FROM meta WHERE name = ?", (QUALITY,)).fetchone()
-    return None if row is None else msgspec.json.decode(row[0], type=QualityState)
+    return _quality_of(read_meta(connection))
+
+
+def _quality_of(meta: Mapping[str, Any]) -> QualityState | None:
+    return msgspec.json.decode(meta[QUALITY], type=QualityState) if QUALITY in meta else None
 
 
 def read_sequence(connection: sqlite3.Connection) -> int:
     """Return the number of the last write that changed something."""
-    return int(connection.execute("SELECT value FROM meta WHERE name = 'sequence'").fetchone()[0])
+    return int(read_meta(connection)["sequence"])
 
 
 def scan_statistics(connection: sqlite3.Connection, visible: str) -> ScannedStatistics:

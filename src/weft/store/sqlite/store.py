@@ -50,8 +50,6 @@ class SqliteStore(ExportableStore):
         self.busy_seconds = busy_seconds
         self._lock = WriteLock(path, busy_seconds)
         self._pool = ReaderPool(self.file, busy_seconds)
-        # For readers of everything, who would leave the whole file mapped.
-        self._unmapped_pool = ReaderPool(self.file, busy_seconds, mapped=False)
         self._writer: sqlite3.Connection | None = None
         self._caches = SnapshotCaches(ScanCache(CACHED_SCANS), LruCache(CACHED_VIEWS))
 
@@ -95,7 +93,6 @@ class SqliteStore(ExportableStore):
     def close(self) -> None:
         """Close the file; snapshots that are still open end with their blocks."""
         self._pool.close()
-        self._unmapped_pool.close()
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -198,15 +195,15 @@ class SqliteStore(ExportableStore):
 
     def snapshot(self, view: View) -> AbstractContextManager[SqliteSnapshot]:
         """Open one consistent reading through a view, held for the block."""
-        return self._open_snapshot(view, self._pool)
+        return self._open_snapshot(view)
 
     def snapshot_of_all_tenants(self) -> AbstractContextManager[SqliteSnapshot]:
         """Open a snapshot of all tenants, for derived indexes and maintenance only, never for a reader."""
-        return self._open_snapshot(None, self._unmapped_pool)
+        return self._open_snapshot(None)
 
     @contextmanager
-    def _open_snapshot(self, view: View | None, pool: ReaderPool) -> Iterator[SqliteSnapshot]:
-        with translate_errors(self.file), pool.reading() as connection:
+    def _open_snapshot(self, view: View | None) -> Iterator[SqliteSnapshot]:
+        with translate_errors(self.file), self._pool.reading() as connection:
             visible = read_visibility(connection, view)
             # Caches are keyed by the view, so that of all tenants must name them.
             named_view = View(tuple(sorted(visible.tenants.values()))) if view is None else view
@@ -219,7 +216,7 @@ class SqliteStore(ExportableStore):
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
         """Yield all nodes of a tenant in id order, in pages, so that no transaction stays open in between."""
-        return nodes_in_pages(lambda: self._open_snapshot(View((tenant,)), self._unmapped_pool), after_id)
+        return nodes_in_pages(lambda: self.snapshot(View((tenant,))), after_id)
 
     def names(self, tenant: str, words: Collection[str] | None = None) -> Iterator[NameRow]:
         """Yield the key, title, aliases and language of every node of a tenant, a page at a time.
@@ -229,11 +226,11 @@ class SqliteStore(ExportableStore):
         if words is not None and len(words) <= MAX_WORDS_LOOKED_UP:
             with self.snapshot(View((tenant,))) as snapshot:
                 return iter(snapshot.names_of_words(words))
-        return names_in_pages(lambda: self._open_snapshot(View((tenant,)), self._unmapped_pool))
+        return names_in_pages(lambda: self.snapshot(View((tenant,))))
 
     def graph(self, tenant: str) -> Graph:
         """Return the nodes of a tenant and the links between them."""
-        with translate_errors(self.file), self._unmapped_pool.reading() as connection:
+        with self._reading() as connection:
             return listing.read_graph(connection, tenant)
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:

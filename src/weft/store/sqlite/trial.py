@@ -16,7 +16,7 @@ class TrialStore(SqliteStore):
     def __init__(self, store: SqliteStore, connection: sqlite3.Connection) -> None:
         super().__init__(store.path, store.busy_seconds, read_only=False)
         self._writer = connection
-        self._pool = self._unmapped_pool = _OpenTransaction(store, connection)
+        self._pool = _OpenTransaction(store, connection)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

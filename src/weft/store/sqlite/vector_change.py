@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from weft.ports import PassageRow
 from weft.store.records import PASSAGE_COLUMNS, read_passages
-from weft.store.sqlite.lookup import WAITING_VECTORS, names_by_number, waiting_range
+from weft.store.sqlite.lookup import WAITING_VECTORS, names_by_number, read_meta, waiting_range
 from weft.store.sqlite.write import next_sequence
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def begin_change(store: "SqliteStore", name: str, dimensions: int) -> None:
 
 def next_waiting(connection: sqlite3.Connection, limit: int) -> list[WaitingPassage]:
     """Return the next passages that wait, by id."""
-    waiting = waiting_range(connection)
+    waiting = waiting_range(read_meta(connection))
     if waiting is None:
         return []
     rows = connection.execute(
@@ -73,7 +73,7 @@ def store_vectors(store: "SqliteStore", new: Sequence[NewVectors]) -> None:
     """Store the new vectors of the next passages that wait, which are done with it."""
 
     def write(connection: sqlite3.Connection) -> None:
-        waiting = waiting_range(connection)
+        waiting = waiting_range(read_meta(connection))
         assert waiting is not None, "a change of vectors was begun"
         sequence = next_sequence(connection, names_by_number(connection, "tenants"))
         connection.executemany(

@@ -205,3 +205,15 @@ def _answers(store: SqliteStore) -> tuple[object, ...]:
             snapshot.matching_ids(Filter(tags=("t",))).tolist(),
             snapshot.statistics([1]),
         )
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Only Linux lists what a process has mapped.")
+def test_no_reader_maps_the_store_which_would_count_as_its_memory(tmp_path: Path) -> None:
+    # Closed, so that the file holds everything and not the log beside it.
+    _filled(tmp_path).close()
+    store = SqliteStore.open(tmp_path)
+    with store.snapshot(View(("default",))) as snapshot:
+        assert snapshot.find(["s:a"])
+        mapped = Path("/proc/self/maps").read_text("utf-8")
+    store.close()
+    assert str(tmp_path / FILE_NAME) not in mapped.replace(f"{FILE_NAME}-shm", "")
