@@ -7,6 +7,7 @@ from pathlib import Path
 
 from weft import __version__
 from weft.interfaces.cli.completion import CommandHelp, OptionHelp, describe_commands
+from weft.interfaces.cli.usage import EXAMPLES
 
 PAGE = Path(__file__).parents[1] / "docs" / "weft.1"
 EXIT_CODES = (
@@ -61,6 +62,8 @@ def _command(command: CommandHelp) -> list[str]:
     if arguments:
         lines += [rf"\fBweft {' '.join(command.path)}\fR {arguments}", ".PP"]
     lines += [_escape(" ".join(command.help.split())), *_options(command.options)]
+    if examples := EXAMPLES.get(" ".join(command.path)):
+        lines += [".PP", "Examples:", ".EX", *map(_escape, examples), ".EE"]
     for inner in command.commands:
         lines += _command(inner)
     return lines

@@ -10,7 +10,10 @@ from weft.interfaces.request import CONTEXT_FIELDS, SEARCH_FIELDS, RequestField
 
 PAGE = Path(__file__).parents[1] / "docs" / "request.md"
 
-_HEAD = """# The fields of a request
+_HEAD = """---
+description: "Every field that a question may have, with its type, limits and default, alike in all interfaces."
+---
+# The fields of a request
 
 Every interface takes the same fields under the same names; this page is made from their one description in
 `src/weft/interfaces/request.py` by `python scripts/request_reference.py`. A dash means that the interface does not

@@ -7,6 +7,7 @@ import typer
 from scripts.reference.markdown import code, head, page, table
 
 from weft.interfaces.cli import make_app
+from weft.interfaces.cli.usage import EXAMPLES, first_sentence
 
 
 def command_line_page() -> str:
@@ -19,7 +20,10 @@ def command_line_page() -> str:
     found = list(_commands())
     lines += table(
         ("command", "what it does"),
-        ((f"[`{name}`](#{name.replace(' ', '-')})", _first_sentence(command)) for name, command in found),
+        (
+            (f"[`{name}`](#{name.replace(' ', '-')})", first_sentence(command.help or ""))
+            for name, command in found
+        ),
     )
     for name, command in found:
         lines += _section(name, command)
@@ -41,10 +45,6 @@ def _below(name: str, group: Any) -> Iterator[tuple[str, Any]]:
             yield from _below(f"{name} {each}", command)
 
 
-def _first_sentence(command: Any) -> str:
-    return str(command.help or "").split("\n\n", maxsplit=1)[0].partition(". ")[0].rstrip(".") + "."
-
-
 def _section(name: str, command: Any) -> list[str]:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     options = [each for each in command.params if each.param_type_name == "option"]
@@ -53,6 +53,8 @@ def _section(name: str, command: Any) -> list[str]:
         words.append("COMMAND")
     lines = [f"## {name}", "", f"    {' '.join(words)}{' [OPTIONS]' if options else ''}", ""]
     lines += [str(command.help or "").replace("\n", " ").strip(), ""]
+    if examples := EXAMPLES.get(name.removeprefix("weft ")):
+        lines += ["For example:", "", *(f"    {example}" for example in examples), ""]
     lines += table(("argument", "meaning"), ((code(_argument_name(each)), each.help or "") for each in arguments))
     rows = (
         (", ".join(code(form) for form in _forms(each)), _default(each), each.help or "")

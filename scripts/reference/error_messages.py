@@ -4,6 +4,7 @@ import ast
 import inspect
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -74,7 +75,7 @@ def errors_page() -> str:
         "Search this page for the words that do not change.",
     )
     kinds, found = error_classes(), defaultdict(list)
-    for each in sorted(set(raised())):
+    for each in raised():
         found[each.error].append(each)
     lines += table(
         ("error", "exit code", "what to do"),
@@ -121,8 +122,13 @@ def _exit_code(kind: type[Exception]) -> str:
     return "4" if issubclass(kind, errors.StoreError) else "2"
 
 
-def raised() -> Iterator[Raised]:
-    """Iterate over the messages in the source of the package."""
+@cache
+def raised() -> tuple[Raised, ...]:
+    """Return the messages in the source of the package, each once, in their order."""
+    return tuple(sorted(set(_read_messages())))
+
+
+def _read_messages() -> Iterator[Raised]:
     package = Path(weft.__file__).parent
     names = {*error_classes(), PROBLEM}
     for path in sorted(package.rglob("*.py")):

@@ -1,5 +1,6 @@
 """People's questions about Weft, asked of its documents through Weft itself, find their page first."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,30 +27,90 @@ QUESTIONS = {
     "How do I upgrade to a new version?": ("policy.md", "operations.md"),
 }
 """Each question as somebody asks it, with the pages that answer it: the task's own and the chapter behind it."""
+IN_OTHER_WORDS = {
+    "How do I get going with this in VS Code?": ("tutorials/coding-agent.md", "mcp.md", "install.md"),
+    "How do I make my assistant look things up before it starts grepping?": (
+        "hooks.md",
+        "tutorials/coding-agent.md",
+        "mcp.md",
+    ),
+    "How do I teach it something it should keep in mind next week?": ("learning.md", "tutorials/coding-agent.md"),
+    "How do I wipe what it has memorised?": ("learning.md",),
+    "How do I find every place that invokes a method?": ("workspace.md",),
+    "How do I see who touched a function lately?": ("workspace.md",),
+    "How do I feed it Slack conversations?": ("sources.md",),
+    "How do I skip a folder such as node_modules?": ("sources.md",),
+    "How do I read scanned PDFs?": ("sources.md", "compare.md"),
+    "How do I import my emails?": ("sources.md",),
+    "How do I stop it from printing passwords?": ("sources.md", "learning.md"),
+    "How do I make the output shorter?": ("concepts/budget.md", "cli.md"),
+    "How do I get XML instead of Markdown?": ("cli.md", "request.md", "profiles.md", "rest.md"),
+    "How do I find out why a paragraph is missing?": ("concepts/ledger.md", "explorer.md"),
+    "How do I make it less strict, so that it shows at least something?": ("concepts/floor.md",),
+    "How do I weigh newer documents more?": (
+        "profiles.md",
+        "how-to/write-a-profile.md",
+        "reference/profile-fields.md",
+    ),
+    "How do I give each client their own access token?": ("rest.md", "operations.md", "tutorials/support-bot.md"),
+    "How do I put it behind nginx?": ("rest.md", "operations.md"),
+    "How do I run it in Docker or Kubernetes?": ("operations.md",),
+    "How do I watch its health in Grafana?": ("operations.md", "rest.md"),
+    "How do I get my data back after the disk died?": ("operations.md", "reliability.md"),
+    "How do I delete a customer completely?": ("operations.md", "scale.md", "cli.md", "rest.md"),
+    "How do I plug it into LangChain?": ("rest.md", "how-to/own-results.md"),
+    "How do I use a different embedding model?": ("cli.md", "plugins.md", "scale.md"),
+    "How do I find out who married whom in my series?": ("story.md",),
+    "How do I tell it that two names are the same person?": ("story.md",),
+    "How do I know whether it beats my vector database?": ("compare.md", "eval.md", "how-to/tune.md"),
+    "How do I share one index with my colleagues?": (
+        "how-to/many-agents.md",
+        "how-to/move-to-a-server.md",
+        "rest.md",
+        "scale.md",
+    ),
+    "How do I make tab finish my commands?": ("cli.md", "install.md"),
+    "How do I plot what it spends?": ("how-to/notebooks.md", "explorer.md"),
+}
+"""Questions in words that the pages did not use when these were written: nine of the thirty found their page then.
+
+Their words now stand in the descriptions of the pages. So this says that words put there are found, and not how
+other new words fare.
+"""
 MIN_SHARE_FOUND = 0.9
 BUDGET_TOKENS = 1000
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
     with Weft.open(tmp_path_factory.mktemp("docs") / ".weft") as weft:
-        weft.index(ROOT / "docs")
+        weft.index(DOCS)
         yield weft
 
 
-def test_nine_questions_in_ten_find_their_page_first(documents: Weft) -> None:
+@pytest.mark.parametrize("questions", [QUESTIONS, IN_OTHER_WORDS], ids=["questions", "in other words"])
+def test_nine_questions_in_ten_find_their_page_first(
+    documents: Weft, questions: dict[str, tuple[str, ...]]
+) -> None:
     first = {
         question: next((str(source.origin.file) for source in page.sources), "nothing")
-        for question in QUESTIONS
+        for question in questions
         for page in [documents.context(question, max_tokens=BUDGET_TOKENS)]
     }
-    lost = {question: found for question, found in first.items() if found not in QUESTIONS[question]}
-    assert len(lost) <= len(QUESTIONS) * (1 - MIN_SHARE_FOUND), lost
+    lost = {question: found for question, found in first.items() if found not in questions[question]}
+    assert (len(questions) - len(lost)) / len(questions) >= MIN_SHARE_FOUND, lost
 
 
 def test_every_page_that_is_wanted_exists() -> None:
-    wanted = {Path("docs", page) for pages in QUESTIONS.values() for page in pages}
+    wanted = {Path("docs", page) for pages in (QUESTIONS | IN_OTHER_WORDS).values() for page in pages}
     assert [str(page) for page in wanted if not (ROOT / page).exists()] == []
+
+
+def test_every_guide_is_described_in_the_words_of_those_who_look_for_it() -> None:
+    guides = [*DOCS.glob("*.md"), *(DOCS / "tutorials").glob("*.md"), *(DOCS / "how-to").glob("*.md")]
+    described = re.compile(r'\A---\ndescription: ".{40,}"\n---\n')
+    assert [page.name for page in guides if not described.match(page.read_text("utf-8"))] == []
 
 
 def test_a_question_that_the_documents_do_not_answer_gets_no_page(documents: Weft) -> None:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,8 +50,13 @@ def modules() -> list[tuple[str, Path]]:
     return found
 
 
-def imports(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the weft modules that a file imports, also inside functions, with their lines."""
+@cache
+def imports(path: Path) -> tuple[tuple[str, int], ...]:
+    """Return the weft modules that a file imports, also inside functions, with their lines."""
+    return tuple(read_imports(path))
+
+
+def read_imports(path: Path) -> Iterator[tuple[str, int]]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names if alias.name.split(".")[0] == "weft")

@@ -201,7 +201,9 @@ def test_without_a_store_the_error_says_where_was_looked_and_how_to_make_one(cli
 
 
 def test_a_named_store_that_is_not_there_is_not_made_by_asking(cli: Cli) -> None:
-    assert cli("context", "x", "--store", "nowhere").code == 4
+    refused = cli("context", "x", "--store", "nowhere")
+    assert refused.code == 4
+    assert "weft index PATH --store nowhere" in refused.err
     assert cli("doctor", "--store", "nowhere").code == 4
     assert not Path("nowhere").exists()
 
@@ -240,6 +242,17 @@ def test_doctor_tells_of_a_newer_or_corrupt_store(cli: Cli, world: Path, spoil: 
     assert done.code == 4
     (problem,) = [line for line in done.out.splitlines() if line.startswith("problem")]
     assert told in problem
+    if spoil is _newer:
+        *_, advice = done.out.splitlines()
+        assert advice == "Type next, because of store: pip install --upgrade weft-context"
+
+
+def test_a_folder_with_nothing_to_read_is_said_to_be_one(cli: Cli) -> None:
+    Path("empty").mkdir()
+    done = cli("index", "empty")
+    assert done.code == 0
+    assert done.out == ""
+    assert "Nothing that Weft reads was found in empty" in done.err
 
 
 def test_doctor_repairs_what_is_derived(cli: Cli, world: Path) -> None:

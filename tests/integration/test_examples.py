@@ -42,6 +42,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_the_example_repository_passes_its_own_tests(project: Path) -> None:
+    done = _run(project, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", PYTHONPATH=".")
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize(
     ("name", "needs", "tool"), [("plain_agent", "openai", "context"), ("langgraph_agent", "langgraph", "search")]
 )

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -32,15 +33,30 @@ def run(
     )
 
 
+def succeed(
+    *command: str | Path, environment: dict[str, str] | None = None, folder: Path | None = None, given: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program like `run`, and fail with all that it printed and the room on the disk unless it succeeds."""
+    done = run(*command, environment=environment, folder=folder, given=given)
+    if done.returncode != 0:
+        free_mb = shutil.disk_usage(tempfile.gettempdir()).free // 1_000_000
+        words = " ".join(str(word) for word in command)
+        pytest.fail(
+            f"{words}\nended with {done.returncode}; {free_mb:,} MB are free.\n"
+            f"--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}",
+            pytrace=False,
+        )
+    return done
+
+
 def build(tree: Path, target: Path) -> dict[str, bytes]:
     """Build wheel and sdist of a tree into a folder, and return their content by name."""
     pytest.importorskip("hatchling")
-    done = run(
+    succeed(
         *(sys.executable, "-m", "hatchling", "build", "-d", target),
         environment={"SOURCE_DATE_EPOCH": BUILD_TIME},
         folder=tree,
     )
-    assert done.returncode == 0, done.stderr
     return {file.name: file.read_bytes() for file in sorted(target.iterdir())}
 
 

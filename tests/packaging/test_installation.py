@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from distribution import NEWER_PYTHONS, find_python, find_tool, run
+from distribution import NEWER_PYTHONS, find_python, find_tool, run, succeed
 
 _MAX_BASE_BYTES = 150_000_000
 """The size of a base installation as the wheels unpack it, without the bytecode that some installers add."""
@@ -28,10 +28,8 @@ def _answers_a_question(weft: Path, folder: Path) -> None:
     project = folder / "project"
     project.mkdir()
     (project / "ovens.py").write_text('"""Ovens."""\n\n\ndef preheat(degrees: int) -> int:\n    return degrees\n')
-    indexed = run(weft, "index", ".", folder=project)
-    assert indexed.returncode == 0, indexed.stderr
-    asked = run(weft, "context", "where is preheat defined?", folder=project)
-    assert asked.returncode == 0, asked.stderr
+    succeed(weft, "index", ".", folder=project)
+    asked = succeed(weft, "context", "where is preheat defined?", folder=project)
     assert "ovens.py" in asked.stdout and "def preheat(degrees: int)" in asked.stdout
 
 
@@ -58,11 +56,10 @@ def _offline(index: Path, folder: Path) -> dict[str, str]:
 def test_pip_installs_the_base_under_its_size_and_a_missing_extra_names_its_command(
     local_index: Path, tmp_path: Path
 ) -> None:
-    assert run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "home").returncode == 0
+    succeed(sys.executable, "-m", "venv", "--without-pip", tmp_path / "home")
     python = tmp_path / "home" / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile")
-    done = run(*pip, "weft-context", environment=_offline(local_index, tmp_path))
-    assert done.returncode == 0, done.stderr
+    succeed(*pip, "weft-context", environment=_offline(local_index, tmp_path))
     packages = next((tmp_path / "home" / "lib").glob("*/site-packages"))
     sizes: dict[str, int] = {}
     for file in packages.rglob("*"):
@@ -81,7 +78,7 @@ def test_pip_installs_the_base_under_its_size_and_a_missing_extra_names_its_comm
 def test_a_package_called_weft_beside_it_is_told_on_import(local_index: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--target", target)
-    assert run(*pip, "weft-context", environment=_offline(local_index, tmp_path)).returncode == 0
+    succeed(*pip, "weft-context", environment=_offline(local_index, tmp_path))
     imported = run(sys.executable, "-S", "-c", "import weft", environment={"PYTHONPATH": str(target)})
     assert imported.stderr == ""
     (target / "weft-2.1.0.dist-info").mkdir()
@@ -98,8 +95,7 @@ def test_a_package_called_weft_beside_it_is_told_on_import(local_index: Path, tm
 def test_pipx_installs_the_command(local_index: Path, tmp_path: Path) -> None:
     settings = _offline(local_index, tmp_path)
     pipx = find_tool("pipx")
-    done = run(pipx, "install", "--python", sys.executable, "weft-context", environment=settings)
-    assert done.returncode == 0, done.stderr
+    succeed(pipx, "install", "--python", sys.executable, "weft-context", environment=settings)
     _answers_a_question(tmp_path / "bin" / "weft", tmp_path)
     refused = run(tmp_path / "bin" / "weft", "mcp", "--http")
     assert "pipx install --force 'weft-context[mcp]'" in refused.stderr
@@ -107,11 +103,10 @@ def test_pipx_installs_the_command(local_index: Path, tmp_path: Path) -> None:
 
 def test_uv_tool_installs_the_command(local_index: Path, tmp_path: Path) -> None:
     settings = _offline(local_index, tmp_path)
-    done = run(find_tool("uv"), "tool", "install", "weft-context", environment=settings)
-    assert done.returncode == 0, done.stderr
+    succeed(find_tool("uv"), "tool", "install", "weft-context", environment=settings)
     _answers_a_question(tmp_path / "bin" / "weft", tmp_path)
     refused = run(tmp_path / "bin" / "weft", "mcp", "--http")
-    assert "uv tool install 'weft-context[mcp]'" in refused.stderr
+    assert "uv tool install 'weft-context[mcp]'" in refused.stderr, refused
 
 
 def test_uvx_serves_agents_without_an_installation(local_index: Path, tmp_path: Path) -> None:
@@ -133,11 +128,9 @@ def test_every_newer_python_at_hand_answers_a_question(version: str, local_index
     uv = find_tool("uv")
     python = find_python(version)
     settings = _offline(local_index, tmp_path) | {"UV_PYTHON": str(python)}
-    made = run(uv, "venv", "--python", python, tmp_path / "home", environment=settings)
-    assert made.returncode == 0, made.stderr
-    done = run(
+    succeed(uv, "venv", "--python", python, tmp_path / "home", environment=settings)
+    succeed(
         *(uv, "pip", "install", "--python", tmp_path / "home" / "bin" / "python", "weft-context"),
         environment=settings,
     )
-    assert done.returncode == 0, done.stderr
     _answers_a_question(tmp_path / "home" / "bin" / "weft", tmp_path)

@@ -4,21 +4,12 @@ import json
 import sqlite3
 from dataclasses import dataclass
 
+from pigeonhole.migrations import migrate
 from pigeonhole.retry import exhausted, pause
 
 LEASE = 60.0
+LARGEST_BODY = 65_536
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS jobs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    name TEXT NOT NULL,
-    body TEXT NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0,
-    due REAL NOT NULL DEFAULT 0,
-    leased_until REAL NOT NULL DEFAULT 0,
-    error TEXT
-)
-"""
 _TAKE = """
 UPDATE jobs SET leased_until = :until, attempts = attempts + 1
 WHERE number = (
@@ -28,6 +19,18 @@ WHERE number = (
 )
 RETURNING number, name, body, attempts
 """
+_COUNTS = """
+SELECT
+    count(*) FILTER (WHERE error IS NULL AND due <= :now AND leased_until <= :now),
+    count(*) FILTER (WHERE error IS NULL AND leased_until > :now),
+    count(*) FILTER (WHERE error IS NULL AND due > :now AND leased_until <= :now),
+    count(*) FILTER (WHERE error IS NOT NULL)
+FROM jobs
+"""
+
+
+class BodyTooLarge(ValueError):
+    """The body of a job should point to what it is about, not contain it."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,26 @@ class Queue:
     def __init__(self, path: str) -> None:
         self._connection = sqlite3.connect(path, isolation_level=None, timeout=30)
         self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute(_SCHEMA)
+        migrate(self._connection)
 
     def put(self, name: str, body: object, due: float = 0.0) -> int:
         """Add a job and return its number."""
         row = self._connection.execute(
-            "INSERT INTO jobs (name, body, due) VALUES (?, ?, ?) RETURNING number", (name, json.dumps(body), due)
+            "INSERT INTO jobs (name, body, due) VALUES (?, ?, ?) RETURNING number", (name, _pack(body), due)
         ).fetchone()
         return int(row[0])
+
+    def put_once(self, key: str, name: str, body: object, due: float = 0.0) -> bool:
+        """Add a job unless one with this key was added before; say whether it was added."""
+        packed = _pack(body)
+        self._connection.execute("BEGIN IMMEDIATE")
+        added = self._connection.execute(
+            "INSERT INTO keys (key) VALUES (?) ON CONFLICT DO NOTHING", (key,)
+        ).rowcount
+        if added:
+            self._connection.execute("INSERT INTO jobs (name, body, due) VALUES (?, ?, ?)", (name, packed, due))
+        self._connection.execute("COMMIT")
+        return added == 1
 
     def take(self, now: float) -> Job | None:
         """The job that has been due the longest, under lease, or None."""
@@ -85,3 +100,29 @@ class Queue:
     def done(self, number: int) -> None:
         """Remove a finished job."""
         self._connection.execute("DELETE FROM jobs WHERE number = ?", (number,))
+
+    def set_aside(self, limit: int = 100) -> list[tuple[int, str, str]]:
+        """Number, name and last error of the jobs that failed too often, the oldest first."""
+        rows = self._connection.execute(
+            "SELECT number, name, error FROM jobs WHERE error IS NOT NULL ORDER BY number LIMIT ?", (limit,)
+        )
+        return [(int(number), str(name), str(error)) for number, name, error in rows]
+
+    def counts(self, now: float) -> dict[str, int]:
+        """How many jobs are due, under lease, waiting for their time, and set aside."""
+        row = self._connection.execute(_COUNTS, {"now": now}).fetchone()
+        return dict(zip(("due", "leased", "later", "set aside"), row, strict=True))
+
+    def oldest_due(self) -> float | None:
+        """Since when the job that has waited longest has been due; None where none waits."""
+        row = self._connection.execute("SELECT min(due) FROM jobs WHERE error IS NULL").fetchone()
+        return None if row[0] is None else float(row[0])
+
+
+def _pack(body: object) -> str:
+    packed = json.dumps(body)
+    if len(packed) > LARGEST_BODY:
+        raise BodyTooLarge(
+            f"The body has {len(packed):,} characters, at most {LARGEST_BODY:,} are kept in the file."
+        )
+    return packed

@@ -55,7 +55,7 @@ def read_budget(given: str | None) -> int | Unset | None:
         return None
     # Twelve digits are beyond any budget; int() would also accept signs, underscores and other digits.
     if not re.fullmatch(r"[0-9]{1,12}", given.strip()):
-        raise InvalidInput(f"{given!r} is no number of tokens. Give a whole number of 1 or more, or `none`.")
+        raise InvalidInput(f"{given!r} is not a number of tokens. Give a whole number of 1 or more, or `none`.")
     return int(given)
 
 

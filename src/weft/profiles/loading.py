@@ -82,7 +82,7 @@ def check_profile(text: str, where: str, folders: Sequence[Path] = ()) -> tuple[
 def apply_preset(profile: Profile, name: str) -> Profile:
     """Return the profile with the preset's values instead of its own."""
     if name not in profile.presets:
-        raise UnknownName("preset", name, profile.presets, f"The profile {profile.name!r} has no others.")
+        raise UnknownName("preset", name, profile.presets, f"These are the presets of {profile.name!r}.")
     problems: list[str] = []
     # A preset may not add names, so that a typing error in one is an error.
     amended = amend(profile, profile.presets[name], Position(problems, f"presets.{name}", may_add=False))

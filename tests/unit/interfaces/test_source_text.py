@@ -17,6 +17,11 @@ from weft.pipeline.exact import find_exact
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "repo"
 VIEW = View(("default",))
+PIGEONHOLE = {
+    f"pigeonhole/{module}.py"
+    for module in ("backup", "cli", "handlers", "migrations", "queue", "report", "retry", "schedule", "worker")
+}
+"""The modules of the example repository that define functions."""
 SCALES = '''"""Weighs parcels."""
 
 
@@ -248,8 +253,9 @@ def test_definitions_of_one_name_are_printed_together_only_as_far_as_they_are_sh
     ("path", "files"),
     [
         ("scales.py", {"scales.py"}),
-        ("pigeonhole", {"pigeonhole/queue.py", "pigeonhole/retry.py"}),
-        ("./pigeonhole/", {"pigeonhole/queue.py", "pigeonhole/retry.py"}),
+        ("pigeonhole", PIGEONHOLE),
+        ("./pigeonhole/", PIGEONHOLE),
+        ("pigeonhole/re*.py", {"pigeonhole/retry.py", "pigeonhole/report.py"}),
         ("*.md", set()),
         ("nowhere", set()),
     ],

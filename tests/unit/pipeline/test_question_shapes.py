@@ -17,7 +17,7 @@ CLONES = Path(os.environ.get("WEFT_TEST_CLONES", ""))
 TRACEBACK = """Traceback (most recent call last):
   File "/app/run.py", line 3, in <module>
     queue.take(now)
-  File "/venv/lib/pigeonhole/queue.py", line 70, in take
+  File "/venv/lib/pigeonhole/queue.py", line 75, in take
     raise ValueError("boom")
 ValueError: boom
 """
@@ -28,7 +28,7 @@ QUESTIONS = [
     ("Queue.take", "definition", ["pigeonhole/queue.py:", "def take("]),
     ("who calls exhausted?", "callers", ["exhausted("]),
     ("what is in pigeonhole/queue.py?", "file", ["] class Queue", "] class Job"]),
-    ("what is at pigeonhole/queue.py:33?", "place", ["class Job"]),
+    ("what is at pigeonhole/queue.py:36?", "place", ["class Job"]),
     ("what is this project?", "overview", ["A job queue in one SQLite file. Put a job in, take"]),
     (TRACEBACK + "what went wrong?", "traceback", ["pigeonhole/queue.py:", "def take("]),
 ]

@@ -46,15 +46,15 @@ def test_the_help_desk_has_every_kind_and_tenant() -> None:
 def test_the_repository_has_what_its_people_remember() -> None:
     nodes, _ = read("repo")
     assert Counter(node.kind for node in nodes) == {
-        "experience": 12,
-        "commit": 10,
-        "memory": 9,
-        "value": 5,
-        "note": 4,
-        "file": 3,
-        "class": 2,
-        "function": 2,
-        "method": 7,
+        "experience": 22,
+        "commit": 34,
+        "memory": 20,
+        "value": 8,
+        "note": 19,
+        "file": 16,
+        "class": 9,
+        "function": 40,
+        "method": 18,
     }
     axes = {node.fields["axis"] for node in nodes if node.kind == "experience"}
     assert axes == {"full", "surprise", "root_cause", "strategy"}

@@ -27,54 +27,65 @@ _INTERRUPTED_MESSAGE: Final = (
 )
 _AS_OF_HELP: Final = "Only what is known up to this point of the sequence, such as a chapter."
 
+_MIN_QUESTION_WORDS: Final = 3
+"""Words without a command from which on they are taken for a question; fewer are a command that was misspelled."""
+
 _quiet: Final = ContextVar("quiet", default=False)
 
-COMMANDS: Final = {
-    "index": "index",
-    "context": "context",
-    "search": "context",
-    "ask": "answer",
-    "show": "show",
-    "related": "show",
-    "log": "show",
-    "diff": "context",
-    "history": "context",
-    "status": "show",
-    "doctor": "doctor",
-    "remove": "index",
-    "copy": "index",
-    "backup": "backup",
-    "restore": "backup",
-    "migrate": "backup",
-    "tenants": "backup",
-    "cluster": "cluster",
-    "reembed": "index",
-    "jobs": "jobs",
-    "remember": "memories",
-    "memories": "memories",
-    "forget": "memories",
-    "export": "exchange",
-    "import": "exchange",
-    "experience": "experiences",
-    "values": "memories",
-    "premortem": "experiences",
-    "explore": "serve",
-    "serve": "serve",
-    "keys": "keys",
-    "entities": "entities",
-    "story": "story",
-    "share": "serve",
-    "link": "serve",
-    "mcp": "mcp",
-    "install": "install",
-    "profile": "profiles",
-    "lens": "profiles",
-    "eval": "evaluate",
-    "demo": "demo",
-    "init": "init",
-    "completion": "completion",
+SECTIONS: Final = {
+    "Begin": {
+        "init": "init",
+        "demo": "demo",
+        "index": "index",
+        "status": "show",
+        "doctor": "doctor",
+    },
+    "Ask": {
+        "context": "context",
+        "search": "context",
+        "ask": "answer",
+        "explore": "serve",
+        "show": "show",
+        "related": "show",
+        "log": "show",
+        "history": "context",
+        "diff": "context",
+    },
+    "Agents and what they learn": {
+        "install": "install",
+        "mcp": "mcp",
+        "remember": "memories",
+        "memories": "memories",
+        "forget": "memories",
+        "export": "exchange",
+        "import": "exchange",
+        "experience": "experiences",
+        "premortem": "experiences",
+        "values": "memories",
+    },
+    "Stories": {"story": "story", "entities": "entities"},
+    "Kinds of pages": {"profile": "profiles", "lens": "profiles", "eval": "evaluate"},
+    "Keep a store": {
+        "remove": "index",
+        "link": "serve",
+        "reembed": "index",
+        "copy": "index",
+        "backup": "backup",
+        "restore": "backup",
+        "migrate": "backup",
+    },
+    "Serve others": {
+        "serve": "serve",
+        "keys": "keys",
+        "tenants": "backup",
+        "share": "serve",
+        "jobs": "jobs",
+        "cluster": "cluster",
+    },
+    "This program": {"completion": "completion", "version": ""},
 }
-"""The module of each command, in the order of `weft --help`; `version`, the last one, is in this module."""
+"""The module of each command by section, in the order of `weft --help`; `version` is in this module."""
+COMMANDS: Final = {name: module for commands in SECTIONS.values() for name, module in commands.items() if module}
 _GROUPS: Final = ("jobs", "profile", "lens", "keys", "tenants", "cluster", "experience", "entities", "story")
 """Commands that hold others: their modules have `make_jobs_group` and so on instead of a function of the
 command's name."""
@@ -162,10 +173,22 @@ def _invoke(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name, and return its exit code."""
     # Loading only the module of the command that runs keeps start-up short.
     name = arguments[0] if arguments and arguments[0] in (*COMMANDS, "version") else None
-    command = typer.main.get_command(make_app(sys.stdout.isatty(), name))
+    if name is None:
+        _refuse_question(arguments)
+    helps = name is None or not {"-h", "--help"}.isdisjoint(arguments)
+    command = typer.main.get_command(make_app(sys.stdout.isatty(), name, helps=helps))
     code = command.main(args=list(arguments), prog_name="weft", standalone_mode=False)
     # Without standalone mode the code comes back as a value; a command that ends normally returns None.
     return code if isinstance(code, int) else DONE
+
+
+def _refuse_question(arguments: Sequence[str]) -> None:
+    """Raise `InvalidInput` if the arguments look like a question that was asked without a command."""
+    from weft.errors import InvalidInput
+
+    words = " ".join(arguments)
+    if len(words.split()) >= _MIN_QUESTION_WORDS and not any(word.startswith("-") for word in arguments):
+        raise InvalidInput(f"{arguments[0]!r} is not a command. To ask a question: weft context {words!r}")
 
 
 def is_quiet() -> bool:
@@ -244,28 +267,46 @@ def _configure_stream(stream: Any) -> None:
 # --- the commands ------------------------------------------------------------------------------------------
 
 
-def make_app(decorated: bool, only: str | None = None) -> typer.Typer:
+def make_app(decorated: bool, only: str | None = None, *, helps: bool = True) -> typer.Typer:
     """Build the command line.
 
-    `decorated` help is for terminals. With `only`, just that command is loaded, which starts sooner.
+    `decorated` help is for terminals. With `only`, just that command is loaded, and without `helps` nothing that
+    only help prints; both start sooner.
     """
     app = typer.Typer(
+        cls=_help_class() if helps else None,
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich" if decorated else None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(_weft)
-    for name, module in COMMANDS.items():
-        if only in (None, name):
-            loaded = import_module(f"weft.interfaces.cli.{module}")
-            if name in _GROUPS:
-                app.add_typer(getattr(loaded, f"make_{name}_group")(decorated), name=name)
-            else:
-                app.command(name)(getattr(loaded, _FUNCTION_NAMES.get(name, name)))
-    if only in (None, "version"):
-        app.command("version")(version)
+    for title, commands in SECTIONS.items():
+        for name, module in commands.items():
+            if only in (None, name):
+                _add_command(app, name, module, decorated, title if helps else None)
     return app
+
+
+def _add_command(app: typer.Typer, name: str, module: str, decorated: bool, title: str | None) -> None:
+    """Load the module of a command and add it; with a title, under that section of the help and with examples."""
+    loaded = import_module(f"weft.interfaces.cli.{module}" if module else __name__)
+    if name in _GROUPS:
+        app.add_typer(getattr(loaded, f"make_{name}_group")(decorated), name=name, rich_help_panel=title)
+        return
+    epilog = None
+    if title is not None:
+        from weft.interfaces.cli.usage import write_examples
+
+        epilog = write_examples(name, decorated)
+    function = getattr(loaded, _FUNCTION_NAMES.get(name, name))
+    app.command(name, epilog=epilog, rich_help_panel=title)(function)
+
+
+def _help_class() -> Any:
+    from weft.interfaces.cli.usage import Program
+
+    return Program
 
 
 def _weft(

@@ -39,7 +39,7 @@ from weft.interfaces.request import (
 from weft.model import Candidate, Context, Filter, LedgerEntry, View
 
 _EXACT_LIMIT: Final = 50
-"""Lines of an exact search that are printed unless told otherwise; all of them are counted."""
+"""Lines of an exact search that are printed by default; all of them are counted."""
 _QUESTION_WIDTH: Final = 50
 """Characters of a question in the table of `weft history`: a row then fits a terminal of 120 columns."""
 

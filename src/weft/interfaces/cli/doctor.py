@@ -27,7 +27,7 @@ _LIBRARIES: Final = ("numpy", "tantivy", "tiktoken")
 """Libraries with compiled parts, whose versions explain most reports about an installation."""
 
 
-_COMMAND: Final = re.compile(r"`(weft [^`]+)`|(pip (?:un)?install [^\n]+?)(?:[.;]? *$|[.;] )")
+_COMMAND: Final = re.compile(r"`(weft [^`]+)`|(pip (?:un)?install [^\n)]+?)(?:[.;]? *$|[.;] |\))")
 """A command in the detail of a check."""
 _REMEDIES: Final = {
     "store": "weft index PATH",

@@ -160,15 +160,22 @@ def _write_report(report: "Report", location: str) -> None:
 
 
 def _write_counts(report: "Report", location: str) -> None:
-    changed = "all unchanged" if not report.units_changed else f"{report.units_changed:,} new or changed"
-    output.write(
-        f"Indexed {', '.join(report.sources)} into {output.short_path(location)}: "
-        f"{output.count_noun(report.units, 'file or block', 'files or blocks')}, {changed}."
-    )
-    output.write(
-        f"{output.count_noun(report.written, 'node')} written, {report.unchanged:,} unchanged, "
-        f"{report.removed:,} removed, {output.count_noun(report.links, 'link')} drawn."
-    )
+    sources = ", ".join(report.sources)
+    if not report.units and not report.removed:
+        output.write_note(
+            f"Nothing that Weft reads was found in {sources}: it reads code, notes, documents, records, chats and "
+            "git histories, and passes over what .gitignore and .weftignore name."
+        )
+    else:
+        changed = "all unchanged" if not report.units_changed else f"{report.units_changed:,} new or changed"
+        output.write(
+            f"Indexed {sources} into {output.short_path(location)}: "
+            f"{output.count_noun(report.units, 'file or block', 'files or blocks')}, {changed}."
+        )
+        output.write(
+            f"{output.count_noun(report.written, 'node')} written, {report.unchanged:,} unchanged, "
+            f"{report.removed:,} removed, {output.count_noun(report.links, 'link')} drawn."
+        )
     if report.kinds:
         kinds = sorted(report.kinds.items(), key=lambda item: (-item[1], item[0]))
         output.write(f"Read: {', '.join(output.count_noun(count, kind, _plural(kind)) for kind, count in kinds)}.")

@@ -89,7 +89,7 @@ def init(
         return
     if not is_quiet():
         read = f"{output.count_noun(nodes, 'node')} in {output.short_path(location)}"
-        output.write(f"Set up the {chosen.name} {output.short_path(root)}: {read}.")
+        output.write(f"Set up the {chosen.name} {root.resolve().name or root}: {read}.")
     output.write_problem_notes([(problem.where, problem.reason) for problem in report.problems])
     if assistant != _NO_CLIENT:
         _configure(assistant, folder, store)

@@ -238,7 +238,9 @@ def engine_versions(engine: Mapping[str, str | int]) -> str:
 
 def make_group(help: str, decorated: bool, **commands: Callable[..., None]) -> typer.Typer:
     """Build a command that holds others, and prints its help when none of them is named."""
-    app = typer.Typer(help=help, rich_markup_mode="rich" if decorated else None)
+    from weft.interfaces.cli.usage import Group
+
+    app = typer.Typer(cls=Group, help=help, rich_markup_mode="rich" if decorated else None)
     app.callback(invoke_without_command=True)(_print_help)
     for name, command in commands.items():
         app.command(name)(command)

@@ -57,8 +57,8 @@ PREMORTEM: Final = ToolCard(
     (
         _DOMAIN,
         _STRATEGY,
-        RequestField("limit", "number", "How many items of each kind; 10 unless told.", (), (), 1, 100),
-        RequestField("max_tokens", "budget", "The budget of the page; 1500 unless told.", ("budget",), least=1),
+        RequestField("limit", "number", "How many items of each kind; 10 by default.", (), (), 1, 100),
+        RequestField("max_tokens", "budget", "The budget of the page; 1500 by default.", ("budget",), least=1),
     ),
     learning.premortem,
     ("domain",),
@@ -73,11 +73,11 @@ REMEMBER: Final = ToolCard(
         RequestField(
             "category",
             "text",
-            "What kind of memory; read from its words unless told.",
+            "What kind of memory; read from its words by default.",
             ("kind", "type"),
             CATEGORIES,
         ),
-        RequestField("importance", "fraction", "How much it matters, 0 to 1; 0.5 unless told."),
+        RequestField("importance", "fraction", "How much it matters, 0 to 1; 0.5 by default."),
         RequestField("tags", "texts", "Tags to give it.", ("tag",)),
         RequestField("key", "text", "Change this memory instead of adding one.", ("id", "update")),
     ),
@@ -195,17 +195,17 @@ _FETCH: Final = ToolCard(
         RequestField(
             "what",
             "text",
-            "text unless told; facts is a node with all its fields.",
+            "text by default; facts is a node with all its fields.",
             ("show",),
             WHATS,
             metavar="WHAT",
         ),
         RequestField("types", "texts", "Only links of these types, such as calls.", ("type", "link")),
         RequestField("direction", "text", "Only links to it, or from it.", (), DIRECTIONS),
-        RequestField("limit", "number", "How many links or commits; 30 unless told.", (), (), 1, 1000),
-        RequestField("page", "number", "Which page of a long text; 1 unless told.", (), (), 1),
+        RequestField("limit", "number", "How many links or commits; 30 by default.", (), (), 1, 1000),
+        RequestField("page", "number", "Which page of a long text; 1 by default.", (), (), 1),
         RequestField(
-            "max_tokens", "budget", "The length of a page; 8000 unless told.", ("budget", "tokens"), least=50
+            "max_tokens", "budget", "The length of a page; 8000 by default.", ("budget", "tokens"), least=50
         ),
     ),
     answers.fetch,
@@ -231,7 +231,7 @@ _EXPLAIN: Final = ToolCard(
         RequestField(
             "key", "words", "Only these nodes: why is it there, or why not?", ("keys", "node", "node_id")
         ),
-        RequestField("limit", "number", "How many candidates to list; 40 unless told.", (), (), 1, 1000),
+        RequestField("limit", "number", "How many candidates to list; 40 by default.", (), (), 1, 1000),
     ),
     answers.explain,
     unlisted=fields_for("mcp", PAGE_FIELDS),
@@ -254,7 +254,7 @@ _INDEX: Final = ToolCard(
             "path", "words", "The path of a file or folder; a list reads several.", ("paths", "file", "folder")
         ),
         RequestField(
-            "source", "text", "The name of the source; the folder's or file's name unless told.", ("name",)
+            "source", "text", "The name of the source; the folder's or file's name by default.", ("name",)
         ),
     ),
     answers.index,

@@ -338,7 +338,7 @@ class SqliteStore(ExportableStore):
 
 def _make_folder(path: Path, create: bool) -> None:
     if not create:
-        raise StoreError(f"There is no Weft store in {path}. Make one with `weft index PATH`.")
+        raise StoreError(f"There is no Weft store in {path}. Make one with `weft index PATH --store {path}`.")
     try:
         path.mkdir(parents=True, exist_ok=True)
         ignore_file = path / ".gitignore"

@@ -12,6 +12,10 @@ const MOST_LETTERS = 20;
 const LEAST_LETTERS = 9;
 const LINE_HEIGHT = 15;
 const NARROW = 560;
+// Where the label of the middle may stand, above its mark or below; its letters are wider, and marks keep this distance.
+const CENTRE_HEIGHTS = [-15, 25];
+const CENTRE_LETTER = 9.2;
+const MARK_ROOM = 14;
 // With more nodes only the inner ring has labels; pointing at the others shows theirs.
 const MOST_LABELS = 34;
 
@@ -28,7 +32,9 @@ export function drawRings(nodes, edges, onChoose, width, types = []) {
       class: lineClass(nodes, edge, types) },
       draw("title", {}, `${nodes[edge.source].title} – ${edge.type} → ${nodes[edge.target].title}`));
   });
-  const marks = nodes.flatMap((node, place) => mark(node, place, at[place], heights[place], angles[place], hueOf(kinds, node.kind), shape, onChoose));
+  const centre = centreLabel(at);
+  heights[0] = centre.height;
+  const marks = nodes.flatMap((node, place) => mark(node, place, at[place], heights[place], angles[place], hueOf(kinds, node.kind), place ? shape.letters(node.ring) : centre.letters, shape, onChoose));
   const rings = Array.from({ length: shape.outermost }, (_, ring) => draw("ellipse", { class: "ring", cx: 0, cy: 0, rx: shape.radius(ring + 1).toFixed(1), ry: (shape.tall * shape.radius(ring + 1)).toFixed(1) }));
   const height = Math.round(2 * (shape.tall * shape.radius(shape.outermost) + MARGIN));
   return draw("svg", { class: "rings", width, height, viewBox: [-width / 2, -height / 2, width, height].join(" "), role: "group", "aria-label": `${nodes.length} items around ${nodes[0].title}` }, ...rings, ...lines, ...marks);
@@ -45,7 +51,7 @@ function measure(nodes, width) {
   const radius = (ring) => (ring === 0 ? 0 : outermost === 1 || ring >= 2 ? reach : 0.6 * reach);
   // Where there is little width, rings are taller than wide, so that labels stand apart.
   const tall = width < NARROW ? 1.35 : 1;
-  return { outermost, labelled, radius, tall, letters: (ring) => (ring === 0 ? MOST_LETTERS : letters(width / 2 - radius(ring) - MARGIN)) };
+  return { outermost, labelled, radius, tall, letters: (ring) => letters(width / 2 - radius(ring) - MARGIN) };
 }
 
 // Where the labels stand: beside their marks, moved down where one would cover another of its side.
@@ -57,6 +63,17 @@ function labelHeights(nodes, at, angles, shape) {
     places.forEach((place, order) => { if (order) heights[place] = Math.max(heights[place], heights[places[order - 1]] + LINE_HEIGHT); });
   }
   return heights;
+}
+
+// Where the label of the middle stands, and how many letters fit between the marks beside it: none where they stand close. The chosen item is named above the drawing as well.
+function centreLabel(at) {
+  const places = CENTRE_HEIGHTS.map((height) => {
+    const beside = at.slice(1).filter(([, y]) => Math.abs(y - (height - 4)) < LINE_HEIGHT);
+    const room = Math.min(...beside.map(([x]) => Math.abs(x) - MARK_ROOM), (MOST_LETTERS * CENTRE_LETTER) / 2);
+    const letters = Math.floor((2 * room) / CENTRE_LETTER);
+    return { height: height - 4, letters: letters < LEAST_LETTERS ? 0 : letters };
+  });
+  return places[1].letters > places[0].letters ? places[1] : places[0];
 }
 
 const isRight = (angle) => Math.cos(angle) >= -0.01;
@@ -90,15 +107,14 @@ function spread(nodes) {
 }
 
 // Return the mark of a node, and its label where there is one.
-function mark(node, place, [x, y], labelHeight, angle, hue, shape, onChoose) {
-  const letters = shape.letters(node.ring);
-  const label = node.title.length > letters ? `${node.title.slice(0, letters - 1)}…` : node.title;
+function mark(node, place, [x, y], labelHeight, angle, hue, letters, shape, onChoose) {
+  const label = node.title.length > letters ? (letters ? `${node.title.slice(0, letters - 1)}…` : "") : node.title;
   const side = isRight(angle);
   const choose = () => onChoose(node);
   const kind = `${node.dropped ? " faint" : ""}${place === 0 ? " centre" : ""}`;
   // Beside the mark and not in it: a shortened label is not what a screen reader should say.
   const text = draw("text", { class: `label${kind}`, "aria-hidden": "true", onclick: choose, x: (place === 0 ? x : x + (side ? 11 : -11)).toFixed(1),
-    y: (place === 0 ? y - 15 : labelHeight + 4).toFixed(1), "text-anchor": place === 0 ? "middle" : side ? "start" : "end" }, label);
+    y: (labelHeight + 4).toFixed(1), "text-anchor": place === 0 ? "middle" : side ? "start" : "end" }, label);
   const button = draw("g", {
     class: `mark${kind}`, "--hue": hue, tabindex: "0", role: "button", "aria-label": `${node.title}, ${node.kind}${node.says ? `, ${node.says}` : ""}`,
     onclick: choose, onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); } },
