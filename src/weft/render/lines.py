@@ -18,6 +18,18 @@ _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 _BEFORE_FILLED_LINE: Final = re.compile(r"\n(?!\n|\Z)")
 _TWO_BLANK_LINES: Final = re.compile(r"\n[^\S\n]*\n[^\S\n]*\n")
 _FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_LAYOUT_LINE: Final = re.compile(
+    r"""
+    ^[ \t]*(?:
+        (?: </?(?:div|p|center|figure|details|section|br|hr|iframe)\b | <img\b(?![^<>]*\balt="[^"]) )
+        [^<>]*>[ \t]*
+    )+$
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+"""A line of nothing but HTML that lays out a page, or shows an image without a description."""
+_LAID_OUT_KINDS: Final = frozenset({"note", "document", "section"})
+"""The kinds of texts that are written to be shown as pages: in others, such a line is what is talked about."""
 _FIELD_LINE: Final = re.compile(r"([^\W\d_][\w -]{0,39}?)::[ \t]+(\S.*)")
 """A line of a note that only states a field; one in a list may have lines below it, and is not taken."""
 _WIKILINK: Final = re.compile(r"\[\[(?:[^\[\]]*[|/])?([^\[\]|/]*)\]\]")
@@ -228,12 +240,14 @@ def leave_out_fields(node: Node, body: Body, printed: Collection[tuple[str, str]
 
 
 def _find_surplus_lines(node: Node, printed: Collection[tuple[str, str]] = ()) -> Iterator[int]:
-    """Yield the index of each line of a note that is blank below a blank one or states a printed field.
+    """Yield the index of each line that is layout, states a printed field, or is blank below a blank one.
 
     Comments and queries that a note hides leave blank lines, so that those below them keep their numbers.
     """
-    # Only notes hide anything, and few of them: the others are not read line by line.
-    if "_form" not in node.fields or not (printed or _TWO_BLANK_LINES.search(node.text)):
+    # Only notes hide anything, and few texts are laid out: the others are not read line by line.
+    hides = "_form" in node.fields and (bool(printed) or _TWO_BLANK_LINES.search(node.text) is not None)
+    is_laid_out = node.kind in _LAID_OUT_KINDS and "<" in node.text and _LAYOUT_LINE.search(node.text) is not None
+    if not hides and not is_laid_out:
         return
     fence, below_blank = "", False
     for index, line in enumerate(node.text.split("\n")):
@@ -242,7 +256,8 @@ def _find_surplus_lines(node: Node, printed: Collection[tuple[str, str]] = ()) -
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
             fence = ""
-        if not fence and printed and _read_field(line) in printed:
+        is_layout = is_laid_out and _LAYOUT_LINE.fullmatch(line) is not None
+        if not fence and (is_layout or (printed and _read_field(line) in printed)):
             yield index
             continue
         is_blank_line = not fence and not line.strip()

@@ -284,3 +284,18 @@ def test_a_form_names_the_book_of_a_scene_and_leaves_it_out_of_a_note() -> None:
     note = Node("s:Chapters/One.md", "chapter", "t", title="One", text="It rained.", origin=origin)
     assert "(HardTimes, Ch. 1) It rained." in printed("markdown", item(scene), block)
     assert "(One) It rained." in printed("markdown", item(note), block)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "printed_text"),
+    [
+        ("note", 'Run:\n\n<div class="a">\n\n    weft\n\n</div>\n\nDone.', "Run:\n\n    weft\n\nDone."),
+        ("document", '<p align="center"><br></p>\n<img src="a.png">\nWords.', "Words."),
+        ("note", '<img src="a.png" alt="The menu">', '&lt;img src="a.png" alt="The menu">'),
+        ("note", "<p>Words</p>", "&lt;p>Words&lt;/p>"),
+        ("note", "```html\n<div>\n```", "```html\n<div>\n```"),
+        ("message", "<div>\ndoes not close", "&lt;div>\ndoes not close"),
+    ],
+)
+def test_lines_of_layout_alone_are_left_out_of_documents(kind: str, text: str, printed_text: str) -> None:
+    assert printed("markdown", item(Node("k", kind, text=text)), Block("text")).strip() == printed_text
