@@ -107,7 +107,9 @@ def start(store: Path, port: int, workers: int) -> subprocess.Popen[bytes]:
     """Start a service, and return it when it is ready."""
     words = ["-m", "weft", "serve", "--store", str(store), "--port", str(port), "--workers", str(workers)]
     server = subprocess.Popen([sys.executable, *words], stderr=subprocess.DEVNULL)
-    for _ in range(600):
+    # A busy machine takes minutes to start it.
+    ends = time.monotonic() + 300
+    while time.monotonic() < ends:
         try:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
             connection.request("GET", "/readyz")

@@ -2,9 +2,9 @@
 
     python -m bench.soak --nodes 100000 --rate 20 --seconds 3600
 
-Questions that never repeat, remembered ones, searches, listings, writes, kept pages of sessions and heavy questions come
-at a rate, whatever becomes of those before. First a fuller load brings the caches to their bounds; what the memory grows
-by from then on is the figure. Memory is what the processes hold for themselves (anonymous, resident).
+Questions that never repeat, remembered ones, searches, listings, writes, pages of sessions and heavy questions
+come at a rate, whatever becomes of those before. First a fuller load brings the caches to their bounds; what the
+memory grows by from then on is the figure. Memory is what the processes hold for themselves (anonymous, resident).
 """
 
 import argparse

@@ -101,11 +101,11 @@ def running_standby(primary: Path, folder: Path) -> Iterator[str]:
         stop(folder, "immediate")
 
 
-def start(folder: Path, **options: Any) -> None:
-    """Start the server whose files are in the folder; `options` are those of a process."""
+def start(folder: Path, address: str = "", **options: Any) -> None:
+    """Start the server whose files are in the folder, to listen on an address too; `options` are of a process."""
     import pgserver
 
-    settings = f"-k {folder} -h '' -c shared_preload_libraries=pg_textsearch"
+    settings = f"-k {folder} -h '{address}' -c shared_preload_libraries=pg_textsearch"
     pgserver.pg_ctl(["-w", "-o", settings, "-l", str(folder / "log"), "start"], **_of(folder), **options)
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -301,3 +302,26 @@ def test_the_templates_of_the_chart_use_only_values_that_it_has() -> None:
                 assert isinstance(found, dict), f"{template.name}: {path}"
                 assert part in found, f"{template.name}: {path}"
                 found = found[part]
+
+
+def test_a_followed_store_comes_back_as_it_was_after_any_write(cli: Cli, tmp_path: Path) -> None:
+    store, archive, sequences = tmp_path / ".weft", tmp_path / "archive", []
+    with Weft.open(store, embedder=None) as weft:
+        weft.put(Node("app:0", "note", text="first"))
+        words = ("-m", "weft", "backup", str(archive), "--follow", "--store", str(store))
+        with subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True) as following:
+            assert following.stdout is not None
+            assert following.stdout.readline().startswith("Following ")
+            for number in range(1, 6):
+                weft.put(Node("app:0", "note", text=f"version {number}"))
+                sequences.append(weft.store.last_sequence())
+            following.send_signal(signal.SIGTERM)
+            assert following.stdout.read() == "5 transactions followed.\n"
+        assert following.returncode == 0
+    for number, sequence in enumerate(sequences, 1):
+        target = tmp_path / f"at-{sequence}"
+        restored = cli("restore", str(archive), "--at", str(sequence), "--store", str(target))
+        assert f"up to write {sequence}," in restored.out
+        with Weft.open(target, embedder=None) as weft:
+            assert [node.text for node in weft.nodes()] == [f"version {number}"]
+            assert weft.verify() == ()

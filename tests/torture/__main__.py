@@ -13,7 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from torture.damage import run_damage, run_full_disks
+from torture.clock import run_clock_jumps
+from torture.damage import run_damage
+from torture.disk import run_disk_faults
 from torture.forgeries import run_forgeries
 from torture.kills import run_kills
 from torture.leaks import run_leaks
@@ -25,7 +27,8 @@ PARTS = {
     "kills": run_kills,
     "power": run_power_losses,
     "damage": run_damage,
-    "full": run_full_disks,
+    "disk": run_disk_faults,
+    "clock": run_clock_jumps,
     "overload": run_overload,
     "leaks": run_leaks,
     "together": run_together,

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -95,10 +95,10 @@ def make_keys(store: Path, grants: list[Grant]) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def serving(store: Path, *options: str) -> Iterator[Server]:
-    """Run `weft serve` on a free port for the block."""
+def serving(store: Path, *options: str, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Run `weft serve` on a free port for the block, with some more settings of its environment."""
     words = [sys.executable, "-m", "weft", "serve", "--port", "0", "--store", str(store), *options]
-    around = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    around = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(settings or {})}
     with subprocess.Popen(words, env=around, stderr=subprocess.PIPE, text=True) as started:
         assert started.stderr is not None
         address = ""

@@ -41,7 +41,7 @@ Acknowledge = Callable[[str], None]
 
 
 class HashedWords:
-    """An embedder of no meaning at all: texts of the same words are near each other. Its name changes the vectors."""
+    """An embedder without meaning: texts of the same words are near each other. Its name changes the vectors."""
 
     dimensions = 32
 
@@ -51,13 +51,14 @@ class HashedWords:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the sum of a vector for each word, at length one."""
         rows = np.stack([self._sum(text) for text in texts]) if texts else np.zeros((0, self.dimensions))
-        return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
+        lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        return np.asarray(rows / lengths, np.float32)
 
     def _sum(self, text: str) -> NDArray[np.float64]:
         row = np.full(self.dimensions, 1e-3)
         for word in text.split():
             digest = hashlib.blake2b(f"{self.name} {word}".encode(), digest_size=self.dimensions).digest()
-            row += np.frombuffer(digest, np.uint8) - 127.5
+            row = row + np.frombuffer(digest, np.uint8) - 127.5
         return row
 
 
@@ -186,6 +187,12 @@ class Ledger:
             self.maybe.get(int(name), set()).discard(int(version))
             self.under_way = ""
 
+    def refuse(self) -> None:
+        """Take in that the step under way was refused: what it was to write must not be there."""
+        if self.under_way in ("put", "delete", "edge"):
+            self.maybe = {}
+        self.under_way = ""
+
     def check(self, store: Path) -> list[str]:
         """Return what is lost or half-written; what an interrupted step left counts from now on."""
         wrong: list[str] = []
@@ -248,7 +255,7 @@ def _check_nearest(weft: Weft, texts: dict[str, str]) -> list[str]:
 
 
 def check_beside(beside: Path) -> list[str]:
-    """Return which folders look like backups and are not whole, and which old stores lost something; remove all."""
+    """Return which backups are not whole and which old stores lost something, and remove all of them."""
     wrong = []
     for folder in (*beside.glob("backup-*"), *beside.glob("old-*.backups/*")):
         if not folder.name.endswith(".unfinished"):

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
@@ -291,6 +291,12 @@ class History:
                 f"{self.max_contexts:,} newest are kept."
             )
         return from_bytes(zlib.decompress(rows[0][1]))
+
+    def find_readable(self, id: str, tenants: Collection[str]) -> Record | None:
+        """Return the kept context with this whole id if it was made of these tenants alone."""
+        rows = self.read("SELECT body FROM contexts WHERE id = ?", (id,))
+        record = from_bytes(zlib.decompress(rows[0][0])) if rows else None
+        return record if record and set(record.request.get("view", {}).get("tenants", ())) <= {*tenants} else None
 
     def recent(self, limit: int) -> tuple[Record, ...]:
         """Return the contexts handed out last, newest first."""

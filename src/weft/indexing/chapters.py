@@ -18,6 +18,8 @@ from weft.text.chapters import plain_line
 
 DOUBT_FIELD: Final = "chapters_in_doubt"
 """The field of a chapter whose book's chapters are in doubt, with the reason."""
+BOOK_FIELD: Final = "book"
+"""The field of a chapter or scene that names its book, where a source holds several."""
 _ACCEPTED_SOURCE: Final = ":chapters"
 """The source under whose units accepted books are kept: no real source has this name."""
 _ACCEPTED: Final = "accepted"
@@ -26,13 +28,22 @@ _HEADINGS_SOURCE: Final = ":headings"
 
 
 class Book(Struct, frozen=True):
-    """The chapters of one source in order, the reason to doubt them, and whether somebody accepted them."""
+    """The chapters of one book in order, the reason to doubt them, and whether somebody accepted them.
+
+    `title` names it among several books of a source.
+    """
 
     source: str
+    title: str
     tenant: str
     chapters: tuple[Node, ...]
     doubt: str
     is_accepted: bool
+
+    @property
+    def name(self) -> str:
+        """Return the name of the source, and of the book where the source holds several."""
+        return f"{self.source}, {self.title}" if self.title else self.source
 
     @property
     def summary(self) -> str:
@@ -57,12 +68,17 @@ def read_books(store: Store, tenants: Iterable[str]) -> tuple[Book, ...]:
         with store.snapshot(View((tenant,))) as snapshot:
             ids = snapshot.matching_ids(Filter(kinds=("chapter",))).tolist()
             nodes = [row.node for row in snapshot.nodes(ids).values()]
-        nodes.sort(key=lambda node: (node.origin.source, node.sequence is None, node.sequence or 0, node.key))
-        for source, chapters in groupby(nodes, key=lambda node: node.origin.source):
+        nodes.sort(key=lambda node: (*_place(node), node.sequence is None, node.sequence or 0, node.key))
+        for (source, title), chapters in groupby(nodes, key=_place):
             held = tuple(chapters)
             doubts = (str(node.fields[DOUBT_FIELD]) for node in held if node.fields.get(DOUBT_FIELD))
-            books.append(Book(source, tenant, held, next(doubts, ""), source in accepted))
+            books.append(Book(source, title, tenant, held, next(doubts, ""), source in accepted))
     return tuple(books)
+
+
+def _place(node: Node) -> tuple[str, str]:
+    """Return the source and the book of a chapter."""
+    return node.origin.source, str(node.fields.get(BOOK_FIELD) or "")
 
 
 def check_point(store: Store, tenants: Sequence[str], as_of: int) -> None:
@@ -70,14 +86,15 @@ def check_point(store: Store, tenants: Sequence[str], as_of: int) -> None:
     books = [book for book in read_books(store, tenants) if book.chapters]
     last = max((node.sequence or 0 for book in books for node in book.chapters), default=as_of)
     if as_of > last:
+        longest = f"the longest of {len(books)} books" if len(books) > 1 else "the story"
         raise InvalidInput(
-            f"There is no chapter {as_of}: the story has chapters up to {last}. Give 0 to {last}; "
+            f"There is no chapter {as_of}: {longest} has chapters up to {last}. Give 0 to {last}; "
             f"`weft story chapters` lists them."
         )
     for book in books:
         if book.doubt and not book.is_accepted:
             raise InvalidInput(
-                f"The chapters of {book.source} are in doubt: {book.doubt}. A page as of chapter {as_of} might "
+                f"The chapters of {book.name} are in doubt: {book.doubt}. A page as of chapter {as_of} might "
                 f"tell what comes later. `weft story chapters` lists them; "
                 f"`weft story chapters --accept {book.source}` says that they are right."
             )

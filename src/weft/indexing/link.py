@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from weft.indexing.worker import run_in_worker
-from weft.links import compute_importance, draw_mentions, find_affected_keys
+from weft.links import compute_importance, digest_graph, draw_mentions, find_affected_keys
 from weft.model import Edge, Filter, Node, View
 from weft.ports import Changes, Index, Snapshot, Store
 
@@ -26,7 +26,8 @@ _MAX_PASSAGES_FOR_IMPORTANCE: Final = 50_000
 
 _WEIGHED_SOURCE: Final = ":importance"
 _WEIGHED_UNIT: Final = "state"
-"""The source and unit under which the state of the store is kept in which a tenant's nodes were weighed."""
+"""The source and unit under which the state of the store is kept in which a tenant's nodes were weighed, and a
+digest of the graph that they were weighed by."""
 
 
 KeysByTenant = dict[str, dict[str, None]]
@@ -40,10 +41,13 @@ class MentionLinker(Struct):
     index: Index
     texts: KeysByTenant = field(default_factory=dict)
     renamed: KeysByTenant = field(default_factory=dict)
+    weights: dict[str, dict[str, float] | None] = field(default_factory=dict)
+    """The importance that written nodes had, by tenant; None where others were written since all were weighed."""
 
     def before_write(self, changed: Sequence[Node], unchanged: Sequence[Node]) -> None:
         """Note nodes that are about to be written; the unchanged ones may not have been linked yet."""
         for node in (*changed, *unchanged):
+            self._begin(node.tenant)
             self.texts.setdefault(node.tenant, {})[node.key] = None
         # Only new or different names are looked for in older texts: that costs far more than the write itself.
         stored_names = self._stored_names(changed)
@@ -58,6 +62,8 @@ class MentionLinker(Struct):
         """Note nodes that are about to be removed: a name they shared then means the others alone."""
         keys_by_tenant: dict[str, list[str]] = {}
         for tenant, key in refs:
+            # Should its key be written again in this run, nobody would know how much the node weighed.
+            self.weights[tenant] = None
             keys_by_tenant.setdefault(tenant, []).append(key)
             # Noted earlier in this run, perhaps; a removed node has neither a text to scan nor names to find.
             self.texts.get(tenant, {}).pop(key, None)
@@ -90,14 +96,37 @@ class MentionLinker(Struct):
     def update_importance(self) -> None:
         """Compute the importance of all nodes anew in the changed tenants that are small enough."""
         for tenant in sorted(self.texts):
-            with self.store.snapshot(View((tenant,))) as snapshot:
-                passages, state = snapshot.statistics(()).passages, f"{snapshot.identity}-{snapshot.sequence}"
+            passages, state = self._read_state(tenant)
+            stamp = self._read_stamp(tenant)
             # Many edits change no node and no link, such as a comment between two functions.
-            is_known = self.store.units(tenant, _WEIGHED_SOURCE).get(_WEIGHED_UNIT) == state
-            if passages <= _MAX_PASSAGES_FOR_IMPORTANCE and not is_known:
-                weighed = self.store.write(Changes(importance=compute_importance(self.store, tenant)))
-                stamp = f"{snapshot.identity}-{weighed}"
-                self.store.write(Changes(units=((tenant, _WEIGHED_SOURCE, _WEIGHED_UNIT, stamp),)))
+            if passages > _MAX_PASSAGES_FOR_IMPORTANCE or stamp[0] == state:
+                continue
+            graph = self.store.graph(tenant)
+            digest, weights = digest_graph(graph), self.weights.get(tenant)
+            # Others change a text and no link. A node that was written then gets its importance back.
+            if weights is not None and digest == stamp[1]:
+                own = {key for key, has_own in zip(graph.keys, graph.has_own, strict=True) if has_own}
+                importance = {(tenant, key): value for key, value in weights.items() if key not in own}
+            else:
+                importance = dict(compute_importance(graph, tenant))
+            self.store.write(Changes(importance=importance))
+            stamped = f"{self._read_state(tenant)[1]} {digest}"
+            self.store.write(Changes(units=((tenant, _WEIGHED_SOURCE, _WEIGHED_UNIT, stamped),)))
+
+    def _begin(self, tenant: str) -> None:
+        """Note before the first write to a tenant whether its nodes still are as they were weighed last."""
+        if tenant not in self.weights:
+            self.weights[tenant] = {} if self._read_stamp(tenant)[0] == self._read_state(tenant)[1] else None
+
+    def _read_state(self, tenant: str) -> tuple[int, str]:
+        """Return how many passages a tenant has, and what changes whenever its nodes, links or weights do."""
+        with self.store.snapshot(View((tenant,))) as snapshot:
+            return snapshot.statistics(()).passages, f"{snapshot.identity}-{snapshot.sequence}"
+
+    def _read_stamp(self, tenant: str) -> tuple[str, str]:
+        """Return the state in which a tenant's nodes were weighed last, and the digest of their graph."""
+        state, _, digest = self.store.units(tenant, _WEIGHED_SOURCE).get(_WEIGHED_UNIT, "").partition(" ")
+        return state, digest
 
     def _stored_names(self, nodes: Sequence[Node]) -> dict[tuple[str, str], tuple[str, ...]]:
         """Return the names that the store has now for those of the nodes that it holds."""
@@ -110,6 +139,9 @@ class MentionLinker(Struct):
         with self.store.snapshot(View(tuple(keys_by_tenant))) as snapshot:
             ids = {id for found in snapshot.find(stored).values() for id in found}
             rows = snapshot.nodes(sorted(ids))
+        for row in rows.values():
+            if (weights := self.weights.get(row.node.tenant)) is not None:
+                weights.setdefault(row.node.key, row.node.importance)
         return {(row.node.tenant, row.node.key): _names(row.node) for row in rows.values()}
 
     def _text_search(self, tenant: str) -> Callable[[Sequence[int]], Sequence[int]]:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from weft.errors import InvalidInput
+from weft.indexing.chapters import BOOK_FIELD
 from weft.indexing.relations import SETTINGS_SOURCE
 from weft.model import FOUND_ENTITY, STORY_MAKER, Alias, AliasSet, Edge, EdgeSet, Filter, Node, Origin, View
 from weft.ports import Changes, Snapshot, Store
@@ -32,7 +33,7 @@ from weft.story import (
     read_note_relations,
 )
 
-STORY_VERSION: Final = "12"
+STORY_VERSION: Final = "13"
 """The version of story reading: raise it when the same prose would give other entities or relations."""
 
 _CORRECTIONS_SOURCE: Final = ":corrections"
@@ -42,6 +43,8 @@ _STORIES_SOURCE: Final = ":story"
 _STORY_UNIT: Final = ":story"
 """The unit to which the found entities of a source belong: no file has this name."""
 
+_OF_SOURCE: Final = "//"
+"""Stands between the name of a source and that of one of its books."""
 _PROSE_KINDS: Final = ("chapter", "scene")
 _MAX_SUMMARY_CHARACTERS: Final = 320
 """About two sentences of the passage that defines an entity."""
@@ -103,6 +106,7 @@ class ChangedStory(Struct, frozen=True):
     """A story that changed: its nodes, edges and aliases as they are now, and the nodes to remove."""
 
     source: str
+    name: str
     tenant: str
     unit: str
     nodes: tuple[Node, ...]
@@ -113,17 +117,27 @@ class ChangedStory(Struct, frozen=True):
 
     def stamped_unit(self) -> tuple[str, str, str, str]:
         """Return the unit to store once the whole story is written."""
-        return (self.tenant, _STORIES_SOURCE, self.source, self.stamp)
+        return (self.tenant, _STORIES_SOURCE, self.name, self.stamp)
 
 
 class _StoryInput(Struct, frozen=True):
     """Everything that one story is read from: its prose, the notes about entities, and the corrections."""
 
-    source: str
+    name: str
     tenant: str
     texts: Sequence[Node]
     notes: Sequence[Node]
     corrections: Sequence[Correction]
+
+    @property
+    def source(self) -> str:
+        """The source of the story, whose name the story has unless it is one book of several."""
+        return self.name.partition(_OF_SOURCE)[0]
+
+    @property
+    def book(self) -> str:
+        """The book that it is of its source, if that holds several."""
+        return self.name.partition(_OF_SOURCE)[2]
 
     def stamp(self) -> str:
         """Return a digest of all of it; empty for a story that has no prose any more."""
@@ -143,17 +157,19 @@ def changed_stories(store: Store, tenant: str, sources: Iterable[str]) -> Iterat
     """Yield the stories, of the given sources and indexed before, whose prose, notes or corrections changed."""
     stamps = store.units(tenant, _STORIES_SOURCE)
     # Stories indexed before are looked at too: a note of another source may describe their entities.
-    for source in sorted({*sources, *stamps}):
+    for source in sorted({*sources, *(name.partition(_OF_SOURCE)[0] for name in stamps)}):
         with store.snapshot(View((tenant,))) as snapshot:
-            texts = _read_prose(snapshot, source)
-            if not texts and source not in stamps:
-                continue
-            notes = _read_notes(snapshot)
-        story_input = _StoryInput(source, tenant, texts, notes, tuple(read_corrections(store, tenant).values()))
-        stamp = story_input.stamp()
-        # Reading a novel takes seconds, so a story that did not change is not read again.
-        if stamp != stamps.get(source):
-            yield _read_story(store, story_input, stamp)
+            books = _read_books(snapshot, source)
+            # Stories that the source no longer holds are emptied.
+            books |= {name: [] for name in stamps if name.partition(_OF_SOURCE)[0] == source and name not in books}
+            notes = _read_notes(snapshot) if books else []
+        corrections = tuple(read_corrections(store, tenant).values())
+        for name, texts in sorted(books.items()):
+            story_input = _StoryInput(name, tenant, texts, notes, corrections)
+            stamp = story_input.stamp()
+            # Reading a novel takes seconds, so a story that did not change is not read again.
+            if stamp != stamps.get(name, ""):
+                yield _read_story(store, story_input, stamp)
 
 
 class ReadStory(Struct, frozen=True):
@@ -179,18 +195,19 @@ class ReadStory(Struct, frozen=True):
 
 def read_stories(store: Store, tenant: str, *, as_of: int | None = None) -> Iterator[ReadStory]:
     """Read every story of a tenant anew, or its chapters up to one."""
-    for source in sorted(store.units(tenant, _STORIES_SOURCE)):
+    for name in sorted(store.units(tenant, _STORIES_SOURCE)):
         with store.snapshot(View((tenant,))) as snapshot:
             texts = [
                 node
-                for node in _read_prose(snapshot, source)
+                for node in _read_books(snapshot, name.partition(_OF_SOURCE)[0]).get(name, ())
                 if as_of is None or (node.sequence is not None and node.sequence <= as_of)
             ]
             notes = _read_notes(snapshot)
         if texts:
             corrections = tuple(read_corrections(store, tenant).values())
-            proses, story = _extract(_StoryInput(source, tenant, texts, notes, corrections))
-            yield ReadStory(source, texts, proses, story)
+            story_input = _StoryInput(name, tenant, texts, notes, corrections)
+            proses, story = _extract(story_input)
+            yield ReadStory(story_input.source, texts, proses, story)
 
 
 def has_stories(store: Store, tenants: Iterable[str]) -> bool:
@@ -198,11 +215,15 @@ def has_stories(store: Store, tenants: Iterable[str]) -> bool:
     return any(store.units(tenant, _STORIES_SOURCE) for tenant in tenants)
 
 
-def _read_prose(snapshot: Snapshot, source: str) -> list[Node]:
-    """Read the chapters and scenes of a source that have text, in narrative order, unnumbered ones last."""
+def _read_books(snapshot: Snapshot, source: str) -> dict[str, list[Node]]:
+    """Read the chapters and scenes of a source with text by story, in narrative order, unnumbered ones last."""
     nodes = _read_nodes(snapshot, Filter(kinds=_PROSE_KINDS, sources=(source,)))
-    with_text = [node for node in nodes if node.text.strip()]
-    return sorted(with_text, key=lambda node: (node.sequence is None, node.sequence or 0, node.key))
+    books: dict[str, list[Node]] = {}
+    for node in sorted(nodes, key=lambda node: (node.sequence is None, node.sequence or 0, node.key)):
+        if node.text.strip():
+            book = str(node.fields.get(BOOK_FIELD) or "")
+            books.setdefault(f"{source}{_OF_SOURCE}{book}" if book else source, []).append(node)
+    return books
 
 
 def _read_notes(snapshot: Snapshot) -> list[Node]:
@@ -228,7 +249,7 @@ def _read_story(store: Store, story_input: _StoryInput, stamp: str) -> ChangedSt
     """Find the entities and relations of a story, and return what to write and what to remove."""
     source, tenant = story_input.source, story_input.tenant
     _, story = _extract(story_input)
-    keys = _entity_keys(story, source)
+    keys = _entity_keys(story, story_input)
     # An entity with a note already is a node, which belongs to the note's source.
     kin = describe_kin(story)
     nodes = tuple(
@@ -242,15 +263,16 @@ def _read_story(store: Store, story_input: _StoryInput, stamp: str) -> ChangedSt
         *_noted_relation_edges(story_input),
     )
     aliases = _aliases_of_notes(story, story_input)
-    unit = f"{tenant}/{_STORY_UNIT}"
+    unit = f"{tenant}/{_STORY_UNIT}{story_input.book}"
     refs = {(tenant, node.key) for node in nodes}
     removed = tuple(ref for ref in store.unit_keys(source, unit) if ref not in refs)
     # Older versions of the reader drew under their own names; an empty set takes their edges and aliases away.
-    maker = _maker(source)
+    maker = _maker(story_input.name)
     drawn = store.edge_makers(maker.removesuffix(STORY_VERSION))
     makers = (maker, *sorted({other for other, drawn_in in drawn if drawn_in == tenant} - {maker}))
     return ChangedStory(
         source=source,
+        name=story_input.name,
         tenant=tenant,
         unit=unit,
         nodes=nodes,
@@ -271,8 +293,8 @@ def _extract(story_input: _StoryInput) -> tuple[list[Prose], Story]:
     return proses, extract_story(proses, known, corrections) if proses else Story()
 
 
-def _maker(source: str) -> str:
-    return f"{STORY_MAKER}{source}@{STORY_VERSION}"
+def _maker(name: str) -> str:
+    return f"{STORY_MAKER}{name}@{STORY_VERSION}"
 
 
 def _note_namer(maker: str) -> str:
@@ -287,7 +309,7 @@ def _aliases_of_notes(story: Story, story_input: _StoryInput) -> dict[str, tuple
     noted = {note.key: {name_key(name) for name in _known_entity(note).names} for note in story_input.notes}
     return {
         entity.note: tuple(
-            Alias(name, _note_namer(_maker(story_input.source)))
+            Alias(name, _note_namer(_maker(story_input.name)))
             for name in entity.aliases
             if name_key(name) not in noted[entity.note]
         )
@@ -304,16 +326,21 @@ def _blank_markup(node: Node) -> str:
     return _MARKUP.sub(lambda match: " " * len(match.group()), node.text)
 
 
-def _entity_keys(story: Story, source: str) -> list[str]:
+def _entity_keys(story: Story, story_input: _StoryInput) -> list[str]:
     """Return a key for each entity: that of its note, or one made from its name, numbered where alike."""
     times_used: dict[str, int] = {}
     keys = []
+    book = f"{_slug(story_input.book)}/" if story_input.book else ""
     for entity in story.entities:
-        slug = _NON_WORD.sub("-", entity.name.lower()).strip("-") or "unnamed"
+        slug = _slug(entity.name.removeprefix("The ")) or "unnamed"
         times_used[slug] = times_used.get(slug, 0) + 1
         number = f"-{times_used[slug]}" if times_used[slug] > 1 else ""
-        keys.append(entity.note or f"{source}{FOUND_ENTITY}{slug}{number}")
+        keys.append(entity.note or f"{story_input.source}{FOUND_ENTITY}{book}{slug}{number}")
     return keys
+
+
+def _slug(name: str) -> str:
+    return _NON_WORD.sub("-", name.lower()).strip("-")
 
 
 def _entity_node(entity: Entity, key: str, story_input: _StoryInput, kin: str) -> Node:
@@ -335,9 +362,10 @@ def _entity_node(entity: Entity, key: str, story_input: _StoryInput, kin: str) -
             "first_sequence": first.sequence,
             "mentions": len(entity.mentions),
             "spoken": entity.speech_count,
+            **({BOOK_FIELD: story_input.book} if story_input.book else {}),
             **({"kin": kin} if kin else {}),
         },
-        aliases=tuple(Alias(name, _maker(story_input.source)) for name in entity.aliases),
+        aliases=tuple(Alias(name, _maker(story_input.name)) for name in entity.aliases),
         origin=passage_origin(prose, definition),
         sequence=first.sequence,
     )

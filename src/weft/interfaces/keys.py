@@ -10,7 +10,8 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
@@ -239,11 +240,19 @@ class KeyRing:
         self._write((*kept, key))
         return key, f"{_PREFIX}_{key_id}_{secret}"
 
-    def _lock(self) -> FileLock:
-        """Return the lock under which the file is read, changed and written."""
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        """Hold the lock under which the file is read, changed and written."""
         if not self._file.parent.is_dir():
             raise StoreError(f"There is no store in {self._file.parent}. Make one with `weft index PATH`.")
-        return FileLock(self._file.with_suffix(".lock"))
+        try:
+            with FileLock(self._file.with_suffix(".lock")):
+                yield
+        except OSError as error:
+            raise StoreError(
+                f"{self._file} cannot be written ({error}). Make room or change the permissions, and see "
+                "`weft keys list` for what is in it."
+            ) from error
 
     def _read(self) -> tuple[tuple[Key, ...], bool]:
         """Return the keys in the file, and whether the store was opened up."""

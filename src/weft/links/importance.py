@@ -3,7 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from weft.ports import Adjacency, Snapshot, Store
+import xxhash
+
+from weft.ports import Adjacency, Graph, Snapshot
 from weft.scoring.centrality import betweenness, pagerank
 
 if TYPE_CHECKING:
@@ -27,7 +29,13 @@ _ALL_NEIGHBOURS: Final = 1_000_000
 """More than any node has: reading needs a limit."""
 
 
-def compute_importance(store: Store, tenant: str) -> Mapping[tuple[str, str], float]:
+def digest_graph(graph: Graph) -> str:
+    """Return a digest that is the same for the same nodes and links in the same order."""
+    links = [graph.source.tobytes(), graph.target.tobytes(), graph.weight.tobytes(), bytes(graph.has_own)]
+    return xxhash.xxh3_64_hexdigest(b"\0".join(["\n".join(graph.keys).encode("utf-8", "replace"), *links]))
+
+
+def compute_importance(graph: Graph, tenant: str) -> Mapping[tuple[str, str], float]:
     """Return the importance by (tenant, key), the highest being 1; nodes whose source states one are left out.
 
     Half of it is PageRank (many links lead to the node), half is betweenness (others are linked through it). The
@@ -35,7 +43,6 @@ def compute_importance(store: Store, tenant: str) -> Mapping[tuple[str, str], fl
     """
     import numpy as np
 
-    graph = store.graph(tenant)
     # By key and not as they are stored, so that two stores with the same nodes give the same digits.
     order = sorted(range(len(graph.keys)), key=graph.keys.__getitem__)
     index_by_position = np.empty(len(order), np.int64)

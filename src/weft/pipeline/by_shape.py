@@ -9,7 +9,6 @@ from functools import partial
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from weft.model import Candidate, Node
 from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turns, read_topic
@@ -23,11 +22,10 @@ from weft.pipeline.by_symbol import (
     first_line_of,
     follow_calls,
     last_part,
-    shared_words,
-    span_of_lines,
     window_around,
 )
 from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with, find_workflows
+from weft.pipeline.excerpt import find_declaration
 from weft.pipeline.outline import (
     OUTLINED_KINDS,
     choose_members,
@@ -37,12 +35,11 @@ from weft.pipeline.outline import (
 )
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading
-from weft.pipeline.retrieve import measure_nodes, search
+from weft.pipeline.retrieve import measure_nodes
 from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, WORDS, Shape
-from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Wanted
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Span, Wanted
 from weft.ports import NodeRow
-from weft.profiles.types import Probe
 from weft.text import analyze, looks_like_code
 
 _MAX_ROOTS: Final = 8
@@ -50,7 +47,6 @@ _MAX_ROOTS: Final = 8
 _MAX_CALLERS_OF_DEFINITION: Final = 3
 _MAX_SHOWN_CALLS: Final = 12
 """Callers that are shown with the lines around the call; of more, each is shown by one line, so that all fit."""
-_MAX_TESTS: Final = 12
 _SPELLED_VALUE: Final = 0.35
 """How much a definition is wanted whose name is made by words of the question that may only stand together."""
 _SPELLED_TYPE_VALUE: Final = 0.5
@@ -78,6 +74,9 @@ _ASKS_LANGUAGE: Final = re.compile(
 )
 """A question about a version of a programming language."""
 _ASKS_PACKAGES: Final = re.compile(r"(?i)\b(?:dependenc|packages?|librar|requirements?|install)")
+_ASKS_PARAMETERS: Final = re.compile(
+    r"(?i)\b(?:parameters?|arguments?|keywords?|options?|defaults?|signature|accepts?|takes?|passed)\b"
+)
 _CALL_WORDS: Final = re.compile(r"(?i)\b(?:call(?:s|ed|ing|ers?|[ -]?sites?)?|invo(?:ke[sd]?|king|cations?))\b")
 
 
@@ -168,13 +167,21 @@ def _find_named(subject: Subject) -> Iterator[Wanted]:
             value /= 1 if asked or len(definitions) < 4 else 2
             # Only the first is outlined: a name that several have is seldom asked about for all of them.
             members = _choose_members(row.node, subject) if asked and not rank else ()
-            part = shown_first(row.node) if asked else None
+            part = _part_first(row.node, subject, asked=asked)
             yield Wanted(row, Shape.DEFINITION, value, part, alone=False, members=members)
         if not definitions:
             for row, part in find_exports(name, subject.reading):
                 yield Wanted(row, Shape.DEFINITION, top, part, alone=False)
         if asked:
             yield from _uses_of_named(name, definitions, subject)
+
+
+def _part_first(node: Node, subject: Subject, *, asked: bool) -> Span | None:
+    """Return the part of a definition that is shown first: all of its signature where parameters are asked for."""
+    signature = str(node.fields.get("signature") or "")
+    if signature and node.kind not in OUTLINED_KINDS and _ASKS_PARAMETERS.search(subject.query.text):
+        return find_declaration(node.text, signature)
+    return shown_first(node) if asked else None
 
 
 def _find_type(subject: Subject) -> Iterator[Wanted]:
@@ -263,33 +270,9 @@ def _is_own_name(name: str, reading: Reading) -> bool:
 
 
 def _find_tests(subject: Subject) -> Iterator[Wanted]:
-    """Yield the tests of what the question names, or else the tests that match its words."""
-    tests: list[Wanted] = []
-    for name in subject.shapes.names[:2]:
-        definitions = find_definitions(name, subject.reading)
-        uses = [use for use in find_uses(name, definitions, subject.reading, ("tests", "calls")) if use.is_test]
-        # A test that bears the name was written for it; others may only need it.
-        uses.sort(key=lambda use: shared_words(name, use.row.node.title), reverse=True)
-        for rank, use in enumerate(uses[:_MAX_TESTS]):
-            part = window_around(use.row.node.text, use.spans)
-            tests.append(Wanted(use.row, Shape.TESTS, 1.0 - 0.03 * rank, part))
-    if not tests:
-        tests = list(_tests_by_words(subject))
-    yield from tests
+    from weft.pipeline.by_test import find_tests
 
-
-def _tests_by_words(subject: Subject) -> Iterator[Wanted]:
-    reading, request = subject.reading, subject.plan.request
-    filter = replace(request.filter, tags=(*request.filter.tags, TEST_TAG))
-    probe = Probe("tests", limit=_MAX_TESTS)
-    found = search(subject.query, probe, filter, subject.plan.profile.fusion, reading.snapshot, reading.index)
-    stored = reading.snapshot.nodes([one.node.id for one in found.candidates])
-    for one in found.candidates:
-        row = stored[one.node.id]
-        head = span_of_lines(row.node.text, 0, 9)
-        yield Wanted(
-            row, Shape.TESTS, 0.6 * one.parts["relevance"], head if row.node.text.count("\n") > 12 else None
-        )
+    yield from find_tests(subject.shapes.names[:2], subject.plan, subject.query, subject.reading)
 
 
 def _find_flow(subject: Subject) -> Iterator[Wanted]:
@@ -329,6 +312,13 @@ def _find_example(subject: Subject) -> Iterator[Wanted]:
         yield Wanted(row, Shape.EXAMPLE, 0.85 - 0.2 * rank, part)
     for rank, row in enumerate(example.parts[:_MAX_EXAMPLE_PARTS]):
         yield Wanted(row, Shape.EXAMPLE, 0.8 - 0.1 * rank, members=_choose_members(row.node, subject))
+
+
+def _find_errors(subject: Subject) -> Iterator[Wanted]:
+    """Yield where the errors that match the question are raised."""
+    from weft.pipeline.by_error import find_errors
+
+    yield from find_errors(subject.found, subject.reading)
 
 
 def _find_traceback(subject: Subject) -> Iterator[Wanted]:
@@ -416,6 +406,7 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.CALLERS: _find_callers,
     Shape.FLOW: _find_flow,
     Shape.EXAMPLE: _find_example,
+    Shape.ERRORS: _find_errors,
     Shape.TRACEBACK: _find_traceback,
     Shape.PLACE: _find_places,
     Shape.FILE: _find_files,

@@ -109,11 +109,14 @@ def _count_code_lines(text: str) -> int:
 
 def _rows_with_word(word: str, kinds: tuple[str, ...], limit: int, reading: Reading) -> list[NodeRow]:
     """Return the nodes of these kinds whose passages hold a word as it is written, most promising first."""
-    terms = analyze(word)
+    # The first term is the whole name; the others are its parts, which many names share.
+    return _rows_with_terms(analyze(word)[:1], kinds, limit, reading)
+
+
+def _rows_with_terms(terms: Sequence[str], kinds: tuple[str, ...], limit: int, reading: Reading) -> list[NodeRow]:
     if not terms:
         return []
-    # The first term is the whole name; the others are its parts, which many names share.
-    found = reading.index.lexical(reading.snapshot, (term_hash(terms[0]),), Filter(kinds=kinds), limit)
+    found = reading.index.lexical(reading.snapshot, [*map(term_hash, terms)], Filter(kinds=kinds), limit)
     passages = reading.snapshot.passages(found.passage_ids.tolist())
     stored = reading.snapshot.nodes(list(dict.fromkeys(row.node_id for row in passages)))
     return list(stored.values())
@@ -126,13 +129,20 @@ def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types
     """
     own = {row.node.id for row in definitions}
     lines = _linked_lines(own, reading, types)
+    twin = _private_twin(last_part(name), types, reading)
     rows = {row.node.id: row for row in _rows_with_word(last_part(name), CODE_KINDS, _MAX_USES, reading)}
+    if twin:
+        # Of `self._quote_cookie` the index has the words, and the name only together with what stands before it.
+        found = _rows_with_terms(analyze(twin)[1:], CODE_KINDS, _MAX_USES, reading)
+        rows |= {row.node.id: row for row in found}
     rows |= reading.snapshot.nodes(sorted(lines.keys() - rows.keys()))
     word = re.escape(last_part(name))
     # An inner function of the same name is no call.
     call = re.compile(rf"(?<!\w)(?<!def )(?<!func )(?<!function )(?<!fn ){word}\s*\(|@(?:\w+\.)*{word}\b")
     # Properties are read without a call, and functions passed on.
-    attribute = re.compile(rf"(?<=[\w)\]])\.{word}\b")
+    # Where a class keeps an option it only sets it; elsewhere setting an attribute is using it.
+    kept = rf"|{re.escape(twin)}\b(?!\s*=(?!=))" if twin else ""
+    attribute = re.compile(rf"(?<=[\w)\]])\.(?:{word}\b{kept})")
     uses = []
     for node_id, row in rows.items():
         # The docstring of a class shows how its methods are called.
@@ -149,6 +159,15 @@ def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types
             place = spans or tuple(_line_spans(row.node, lines[node_id]))
             uses.append(Use(row, place, bool(calls), node_id in lines))
     return sorted(uses, key=_use_order)
+
+
+def _private_twin(word: str, types: Sequence[str], reading: Reading) -> str:
+    """Return the attribute in which a class keeps an option: `quote_cookie` is read as `self._quote_cookie`.
+
+    Who asks for calls wants none of it, and a definition of that name is another thing.
+    """
+    is_option = "references" in types and not word.startswith("_") and not find_definitions(f"_{word}", reading)
+    return f"_{word}" if is_option else ""
 
 
 def _use_order(use: Use) -> tuple[bool, bool, bool, str, int, str]:

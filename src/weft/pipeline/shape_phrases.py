@@ -32,6 +32,7 @@ class Shape(StrEnum):
     PLACE = "place"
     FILE = "file"
     EXAMPLE = "example"
+    ERRORS = "errors"
     COMMIT = "commit"
     ORDER = "order"
     SUMMARY = "summary"
@@ -76,6 +77,7 @@ WORDS: Final[Mapping[str, str]] = {
     "end": r"(?=\s*(?:$|[?.,;:!)]|\b(?:and|for|with|in|on|at|when|up|off|there|here|then|after)\b))",
     "opens": "opens?|begins?|starts?|commences?",
     "ends": "ends?|closes?|finish(es)?|concludes?|ended|finished|concluded",
+    "raised": "raised?|raises|throws?|thrown|created?|constructed|returned|set|signall?ed|reported",
     "adding": "add|adding|write|writing|create|creating|implement|implementing|register|registering|define"
     "|introduce|introducing|extend|extending|plug in|hook in",
     "piece": "scenes?|lines?|sentences?|words?|chapters?|pages?|paragraphs?|passages?|images?|events?|thing|things"
@@ -224,6 +226,13 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "(template|example|precedent|model|one) to (copy|follow|imitate|start from)",
         "where (does|do|must|should|has|have|would) .. (registered|plugged in|hooked up|wired|made known)",
     ),
+    # The errors that something leads to, and where they are raised.
+    Shape.ERRORS: (
+        "(which|what) ((type|kind|class) of )?(exceptions?|errors?) .. (<raised>|results?|gets?|occurs?|happens?"
+        "|comes?|appears?)",
+        "(exceptions?|errors?) .. (is|are|gets?|be|was) (<raised>)",
+        "where (is|are|does|do) .. (raised|thrown|raise|throw)",
+    ),
     # How a story begins.
     Shape.OPENING: (
         "(how|where|when|(with|on|in|by) (what|which) ..) (does|do|did) .. (<book>) .. (<opens>)",
@@ -313,6 +322,7 @@ HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
             Shape.EXAMPLE,
             "add|writ|creat|implement|regist|defin|introduc|extend|plug|hook|template|exampl|copy|wired|known",
         ),
+        (Shape.ERRORS, "error|exception|raise|throw"),
         (Shape.AUTOMATION, "ci|continuous|github|gitlab|build|matrix|check|pass|green|pipeline|workflow|merge"),
         (Shape.OPENING, "open|begin|start|first|initial|outset|beginning|commence|began"),
         (Shape.ENDING, "end|clos|finish|conclu|last|final|epilogue|turn|become|resolved|wrap"),

@@ -12,8 +12,8 @@ from weft.pipeline.plan import Plan
 from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
 from weft.profiles.types import Block, Order, Part, Section
+from weft.scoring.snippets import SCORE_DECIMALS
 
-SCORE_DECIMALS: Final = 6
 _PART_STEP: Final = 0.02
 """The amount by which each further snippet of a part that was asked for counts less than the one before it."""
 _POINTERS_SHARE: Final = 0.1

@@ -22,11 +22,12 @@ from weft.pipeline.query import Query, read_cosines, sum_gains
 from weft.pipeline.score import best_first, score_besides_match, score_factor
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
-from weft.pipeline.slots import SCORE_DECIMALS, Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
+from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, TextRef, find_text_ref
 from weft.ports import PassageRow, Snapshot
 from weft.profiles.types import Fusion
 from weft.scoring.bm25 import TermColumns, score_terms
 from weft.scoring.snippets import (
+    SCORE_DECIMALS,
     SnippetColumns,
     share_of_best,
     snippet_cosines,
@@ -240,10 +241,12 @@ class SnippetFiller(Struct):
     names_only: SlotFiller | None = None
     """Fills the slot instead where there is no room for a single snippet."""
     spent_on_snippets: int = 0
+    refs: list[TextRef] = field(default_factory=list)
     code: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Look up once which candidates are code."""
+        """Look up once which text each candidate is, and whether it is code."""
+        self.refs = list(map(find_text_ref, self.slot.candidates))
         self.code = [is_code(candidate.node.language) for candidate in self.slot.candidates]
 
     @property
@@ -317,7 +320,8 @@ class SnippetFiller(Struct):
         self.item_tokens[owner] = self.item_tokens.get(owner, frame) + cost
         self.spent_on_snippets += total
         self.page.spent += total
-        printed.update([name for name, _ in self.slot.headings])
+        if is_new:
+            printed.update([name for name, _ in self.slot.headings])
         self.page.add_text(self.slot.name, *shown)
         return True
 
@@ -332,7 +336,7 @@ class SnippetFiller(Struct):
         is_bare = self.code[owner] and text.endswith((":", "{")) and "\n" not in text
         if is_bare and not candidate.members and not candidate.parts.get("shape"):
             return False
-        return self.page.repeats or find_text_ref(candidate) not in self.page.printed_in
+        return self.page.repeats or self.refs[owner] not in self.page.printed_in
 
     def _may_follow(self, index: int) -> bool:
         """Return whether a further part of a text may be printed: not between two gaps if it is a fragment."""
@@ -396,8 +400,8 @@ class SnippetFiller(Struct):
         spans = self._spans()
         left = f"{max(int(self.page.remaining), 0)} tokens left" if self.page.total != UNLIMITED else ""
         explain = cache(lambda reason, slot: reason.format(left=left, limit=self.slot.limit, slot=slot))
-        for owner, candidate in enumerate(self.slot.candidates):
-            item, ref = None, find_text_ref(candidate)
+        for owner, (candidate, ref) in enumerate(zip(self.slot.candidates, self.refs, strict=True)):
+            item: Item | None = None
             if owner in spans:
                 whole = self._is_whole(owner, spans[owner])
                 detail = Detail.WHOLE if whole else Detail.EXCERPT

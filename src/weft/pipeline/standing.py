@@ -21,6 +21,7 @@ from weft.model import Candidate, Filter, Node, NodeRef
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import Gathered, measure_nodes, search
+from weft.pipeline.shape_phrases import FIRST_PERSON
 from weft.pipeline.shapes import CODE_KINDS, MARK
 from weft.ports import Snapshot
 from weft.profiles.types import Fusion, Probe, Standing
@@ -52,6 +53,19 @@ _MIN_SHARED_TERMS: Final = 2
 _SCORE_SHARE: Final = 0.3
 """The score of a rule as a share of its relevance and prior, so that it can be compared with what was found: a
 rule that fits a question as well as a find does ranks behind that."""
+_RECALLED_SHARE: Final = 0.1
+"""The same where the question asks what the person did or said: no rule answers that, and a find does."""
+_RECALLING: Final = re.compile(
+    r"\W*(?:(?:so|ok|okay|and)\b[\s,]*)*(?:have|has|had|did|do|was|were|am|when|who|whom|where|which|what|why"
+    r"|how (?:many|much|long|often|far|old|did|was|were|have)|between|(?:in|at|on) which"
+    r"|(?:considering|of|in) (?:all )?(?:my|the))\b",
+    re.IGNORECASE,
+)
+_ADVICE: Final = re.compile(
+    r"\b(?:should|would|could|can|suggest|recommend|advi[cs]e|help|explain|tips?|ideas?|best|ways? to"
+    r"|how (?:do|to))\b",
+    re.IGNORECASE,
+)
 _ABOUT_PERSON: Final = re.compile(
     r"\b(?:did|have|had) I (?:ever )?(?:mention|mentioned|say|said|tell|told|state|stated|describe|described)\b"
     r"|\b(?:who|where|what|which)\b[^?]{0,40}\b(?:am|do|did|was) I\b|\bwhat(?:['’]s| is| are"
@@ -111,10 +125,11 @@ def find_standing(plan: Plan, gathered: Gathered, reading: Reading) -> StandingR
         return StandingRules()
     relevance = measure_nodes(ids, gathered.query, plan.profile.fusion, snapshot)
     asks_person = asks_about_person(plan.request.question)
+    share = _RECALLED_SHARE if asks_what_was_said(plan.request.question) else _SCORE_SHARE
     stated = [
         Candidate(
             node=_with_day(row.node),
-            score=_SCORE_SHARE * (relevance.get(id, 0.0) + _prior(row.node, asks_person)),
+            score=share * (relevance.get(id, 0.0) + _prior(row.node, asks_person)),
             parts={"relevance": relevance.get(id, 0.0)},
             probe="standing",
             root=row.node.key,
@@ -142,6 +157,11 @@ def find_standing(plan: Plan, gathered: Gathered, reading: Reading) -> StandingR
 def asks_about_person(question: str) -> bool:
     """Return whether a question is about the one who asks: "what is my job", "where do I live"."""
     return bool(_ABOUT_PERSON.search(question))
+
+
+def asks_what_was_said(question: str) -> bool:
+    """Return whether a question asks for what the person did or said, and for no advice: "how often did I …"."""
+    return bool(_RECALLING.match(question) and FIRST_PERSON.search(question) and not _ADVICE.search(question))
 
 
 def has_profile(snapshot: Snapshot) -> bool:

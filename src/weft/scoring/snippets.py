@@ -19,6 +19,8 @@ from weft.scoring.bm25 import TermColumns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+SCORE_DECIMALS: Final = 6
+"""Decimals of a snippet's score, so that the last bits of a sum decide nothing."""
 _HEADER: Final = struct.Struct("<HHI")
 """Number of snippets, dimensions of their vectors, and the embedder that made these."""
 _ROW: Final = struct.Struct("<IIIHH")

@@ -20,6 +20,8 @@ from weft.story.vocabulary import FAMILIAR_TITLES, FEMALE, GIVEN_NAMES, SAME_TIT
 DOMINANCE: Final = 3
 """A person named so many times as often as another is meant where either may be. Lower, and a namesake of some
 weight loses mentions to the hero; higher, and a bare name stays with nobody."""
+LADIES: Final = frozenset({"miss", "mrs", "lady"})
+"""Titles of which a woman bears one at a time."""
 
 _MEETING_SHARE: Final = 0.2
 """Two forms that share a larger part of the rarer one's sentences are two people: nobody is called by two names in

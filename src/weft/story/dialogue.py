@@ -34,6 +34,10 @@ _ADDRESS_REACH: Final = 40
 """Characters before a name that are read for such words; three of them are shorter."""
 _PARAGRAPHS_AROUND: Final = 3
 """A person who is addressed is named by the narrator within so many paragraphs, if at all."""
+_SAYS: Final = "|".join(sorted(SPEECH))
+_NARRATOR_SAYS: Final = re.compile(rf"\b(?:(?:{_SAYS})\s+I|I\s+(?:{_SAYS}))\b")
+_NARRATOR_SHARE: Final = 0.03
+"""A narrator who says a larger share of the speeches is in the story. Elsewhere letters make a hundredth."""
 _COORDINATED: Final = re.compile(r",? (?:and|or|and then|with|to|nor) (?:the )?")
 """Words between two names that mean two people: Tom and Mr. Grant."""
 _COORDINATION_WEIGHT: Final = 2
@@ -52,6 +56,8 @@ class Speech(Struct, frozen=True):
     end: int
     speaker: Mention | None
     addressed: tuple[Mention, ...]
+    is_narrators: bool = False
+    """Whether a narrator says it who is in the story: said I."""
 
 
 class Address(Struct, frozen=True):
@@ -60,6 +66,7 @@ class Address(Struct, frozen=True):
     form: Form
     around: frozenset[Form]
     answer: Form | None
+    is_answered_by_narrator: bool = False
 
 
 class Dialogue(Struct, frozen=True):
@@ -72,6 +79,8 @@ class Dialogue(Struct, frozen=True):
     """How many speeches the narrator gives to each form."""
     narrated: Counter[Form] = field(default_factory=Counter)
     """In how many paragraphs the narrator uses a form."""
+    has_narrator: bool = False
+    """Whether the narrator is in the story and speaks: said I."""
 
     def count_apart(self, left: Form, right: Form) -> int:
         """Return how strongly two forms are shown to mean two people."""
@@ -96,13 +105,16 @@ def read_dialogue(proses: Sequence[Prose], mentions: Sequence[Mention]) -> Dialo
     by_prose: dict[int, list[Mention]] = {}
     for mention in mentions:
         by_prose.setdefault(mention.prose, []).append(mention)
+    count = narrators = 0
     for number in sorted(by_prose):
         forms_by_paragraph, speeches = read_speeches(number, proses[number].text, by_prose[number])
+        count += len(speeches)
+        narrators += sum(speech.is_narrators for speech in speeches)
         _count_apart(speeches, apart)
         addresses.extend(_read_addresses(forms_by_paragraph, speeches))
         speakers.update(speech.speaker.form for speech in speeches if speech.speaker is not None)
         narrated.update(form for forms in forms_by_paragraph for form in forms)
-    return Dialogue(apart, tuple(addresses), speakers, narrated)
+    return Dialogue(apart, tuple(addresses), speakers, narrated, narrators > _NARRATOR_SHARE * count)
 
 
 def _pair(left: Form, right: Form) -> tuple[Form, Form]:
@@ -124,6 +136,7 @@ def _count_apart(speeches: Sequence[Speech], apart: Counter[tuple[Form, Form]]) 
 
 def _read_addresses(narrated: Sequence[frozenset[Form]], speeches: Sequence[Speech]) -> Iterator[Address]:
     """Yield every address with the forms that the narrator uses around it."""
+    narrators = {speech.paragraph for speech in speeches if speech.is_narrators}
     speaker_of = {speech.paragraph: speech.speaker.form for speech in speeches if speech.speaker is not None}
     for speech in speeches:
         low, high = speech.paragraph - _PARAGRAPHS_AROUND, speech.paragraph + _PARAGRAPHS_AROUND + 1
@@ -131,7 +144,10 @@ def _read_addresses(narrated: Sequence[frozenset[Form]], speeches: Sequence[Spee
         speaker = speaker_of.get(speech.paragraph)
         answer = speaker_of.get(speech.paragraph + 1)
         for mention in speech.addressed:
-            yield Address(mention.form, around - {speaker}, None if answer == speaker else answer)
+            is_narrator = speech.paragraph not in narrators and bool(
+                narrators & {speech.paragraph - 1, speech.paragraph + 1}
+            )
+            yield Address(mention.form, around - {speaker}, None if answer == speaker else answer, is_narrator)
 
 
 # --- one text --------------------------------------------------------------------------------------------
@@ -154,7 +170,12 @@ def read_speeches(
             # Where several speak in one paragraph, it is not known who addresses whom.
             speaker = speakers[0] if len({each.form for each in speakers}) == 1 else None
             addressed = tuple(each for each in quoted if is_address(text, each))
-            speeches.append(Speech(number, index, quotations[0][0], quotations[-1][1], speaker, addressed))
+            is_narrators = not speakers and any(
+                not any(left <= match.start() < right for left, right in quotations)
+                for match in _NARRATOR_SAYS.finditer(text, start, end)
+            )
+            first, last = quotations[0][0], quotations[-1][1]
+            speeches.append(Speech(number, index, first, last, speaker, addressed, is_narrators))
     return narrated, speeches
 
 

@@ -110,8 +110,11 @@ def _without_diminutive(name: str) -> Iterator[str]:
 
 
 def is_beginning(short: str, long: str) -> bool:
-    """Return whether a name may be the beginning of a longer one: Huck of Huckleberry."""
-    return len(short) > 2 and len(long) >= len(short) + 3 and long.startswith(short)
+    """Return whether a name may be the beginning of a longer one: Huck of Huckleberry, Raymie of Raymond."""
+    return any(
+        len(stem) > 2 and len(long) >= len(stem) + 3 and long.startswith(stem)
+        for stem in (short, *_without_diminutive(short))
+    )
 
 
 # --- names as they are shown -----------------------------------------------------------------------------

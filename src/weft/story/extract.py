@@ -18,6 +18,7 @@ from weft.story.find_names import find_names
 from weft.story.groups import Group, group
 from weft.story.kinds import Tally, count_forms, infer_gender
 from weft.story.languages import settle_names
+from weft.story.marriages import join_married
 from weft.story.model import Correction, Entity, Form, KnownEntity, Mention, Passage, Prose, Story
 from weft.story.relations import relate
 from weft.text.terms import UNSPACED
@@ -61,7 +62,9 @@ def extract_story(
     # Sentences are split at the first use, because many texts define nobody.
     spans = sentence_spans(proses)
     entities = []
-    groups = group(tallies, read_dialogue(proses, mentions), known)
+    dialogue = read_dialogue(proses, mentions)
+    # Corrections come last, so that they also undo what was joined.
+    groups = join_married(group(tallies, dialogue, known), by_form, proses, tallies, dialogue)
     for entity_group in apply_corrections(groups, corrections, tallies):
         if _is_shown_enough(entity_group, tallies):
             own = [mention for form in entity_group.forms for mention in by_form[form]]
@@ -99,7 +102,12 @@ def _make_entity(
     return Entity(
         name=entity_group.name,
         kind=entity_group.kind,
-        aliases=tuple(name for name in names if name_key(name) != name_key(entity_group.name)),
+        # The Hatter is also called Hatter, in speeches.
+        aliases=tuple(
+            name
+            for name in names
+            if name_key(name) != name_key(entity_group.name) or entity_group.name == f"The {name}"
+        ),
         confidence=entity_group.confidence,
         mentions=tuple(mentions),
         definition=definition,

@@ -33,18 +33,28 @@ _BEFORE: Final = 60
 _MAX_BETWEEN: Final = 60
 _DEATH: Final = re.compile(
     r"(?:,?\s+who)?(?:\s+(?:had|has|have))?\s+(?:(?:just|already|suddenly|quietly|peacefully|since|long)\s+)?"
-    r"(?:died\b(?!\s+(?:away|down|out|on\b|to\b))|passed\s+away\b|breathed\s+(?:his|her)\s+last\b"
+    r"(?:died\b(?!\s+(?:away|down|out|on\b|to\b|of\s+(?:laughter|laughing|shame|boredom)))|passed\s+away\b"
+    r"|breathed\s+(?:his|her)\s+last\b|gave\s+up\s+the\s+ghost\b|departed\s+this\s+life\b|expired\b|perished\b"
+    r"|(?:fell|dropped)\s+dead\b|lost\s+(?:his|her)\s+life\b|committed\s+suicide\b|took\s+(?:his|her)\s+own\s+life\b"
+    r"|(?:killed|drowned|hanged|shot|poisoned)\s+(?:himself|herself)\b|(?:was|were|had\s+been|got)\s+drowned\b"
     r"|(?:was|is|lay)\s+(?:(?:now|quite|already|stone)\s+)?dead\b(?!\s+(?:tired|certain|set|asleep|drunk|white|against|in\b|to\b))"
     r"|(?:was|were|had\s+been|has\s+been|been)\s+(?:killed|murdered|slain|hanged|executed|buried|poisoned\s+to)\b)"
 )
-_END: Final = r"(?:death|murder|funeral|burial|corpse)"
+_END: Final = r"(?:death|murder|suicide|funeral|burial|corpse|dead\s+body|deathbed|death-bed)"
 _DEATH_BEFORE: Final = re.compile(rf"\b{_END}\s+of\s+(?:(?:the|poor|old|late)\s+)*$", re.IGNORECASE)
 _DEATH_OWN: Final = re.compile(rf"['’]s?\s+(?:sudden\s+|untimely\s+|early\s+)?{_END}\b(?!\s+(?:warrant|bed|blow))")
 _BY_HAND: Final = r"(?:killed|murdered|shot|stabbed|poisoned|strangled|slew|slain)"
 _KILLED: Final = re.compile(rf"\s+(?:had\s+|has\s+)?{_BY_HAND}\s+")
 _KILLED_BY: Final = re.compile(rf"\s+(?:was|were|had\s+been|has\s+been)\s+{_BY_HAND}\s+by\s+")
-_BIRTH: Final = re.compile(r"\s+(?:was|had\s+been)\s+born\b")
-_BIRTH_BEFORE: Final = re.compile(r"\bbirth\s+of\s+(?:(?:the|little|her\s+son|his\s+son)\s+)*$", re.IGNORECASE)
+_BIRTH: Final = re.compile(
+    r"\s+(?:was|had\s+been)\s+born\b|\s+(?:came|had\s+come)\s+into\s+(?:the|this)\s+world\b"
+)
+_BIRTH_BEFORE: Final = re.compile(
+    r"\b(?:birth\s+of|gave\s+birth\s+to|(?:was|been)\s+delivered\s+of)\s+(?:(?:the|little|a\s+son|her\s+son|his\s+son),?\s+)*$",
+    re.IGNORECASE,
+)
+_FOUND_DEAD: Final = re.compile(r"\b(?:found|saw|discovered)\s+(?:(?:the|poor|old)\s+)*$", re.IGNORECASE)
+_DEAD: Final = re.compile(r"\s+(?:(?:lying|stone|quite)\s+)*(?:dead|murdered|drowned|killed)\b")
 _GOING: Final = re.compile(
     r"\s+(?:had\s+|has\s+)?(?:came|arrived|went|returned|moved|travelled|traveled|fled|sailed|set\s+out|set\s+off|left)"
     r"(?:\s+(?:back|home|again|down|up|over|out))?\s+(?:to|at|in|for|from|into)?\s*(?:the\s+)?"
@@ -115,6 +125,8 @@ def _read_single(scene: Scene) -> Iterator[Fact]:
         ahead = {"death": _DEATH_BEFORE, "birth": _BIRTH_BEFORE}
         for kind, pattern in behind.items():
             match = pattern.match(scene.text, mention.end, mention.end + _REACH)
+            if match is None and kind == "death" and _FOUND_DEAD.search(before):
+                match = _DEAD.match(scene.text, mention.end, mention.end + _REACH)
             if match is None and kind in ahead and ahead[kind].search(before):
                 match = re.compile("").match(scene.text, mention.end)
             if match is not None and not _is_doubtful(scene.text, mention, match.end()):

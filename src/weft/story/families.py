@@ -24,7 +24,7 @@ _ENOUGH: Final = {
     "friend": 0.8, "enemy": 0.8, "serves": 0.8,
 }  # fmt: skip
 """The votes that make a tie; a statement alone does."""
-_ENOUGH_GUESSES: Final = {"parent": 1.1, "sibling": 1.1, "relative": 2.0, "friend": 2.0}
+_ENOUGH_GUESSES: Final = {"relative": 1.3, "friend": 2.0}
 """The votes that are needed where all of them are guesses."""
 _PLAIN: Final = 1.2
 """Votes from this weight on are said in so many words, and neither names nor titles speak against them."""
@@ -250,8 +250,10 @@ def _conclude(ties: dict[Key, Evidence], genders: Sequence[str]) -> dict[Key, Ev
     for rule in rules:
         for key, first, second in sorted(rule(known, genders), key=lambda each: each[0]):
             _add_concluded(known, key, first, second)
-    for key, first, second in sorted(_aunts_and_uncles(known), key=lambda each: each[0]):
-        _add_concluded(known, key, first, second)
+    # What follows from relatives is not concluded from again, or everybody would be kin.
+    for relatives in (_aunts_and_uncles(known), _relatives_of_siblings(known), _spouses_of_relatives(known)):
+        for key, first, second in sorted(relatives, key=lambda each: each[0]):
+            _add_concluded(known, key, first, second)
     return known
 
 
@@ -345,3 +347,35 @@ def _aunts_and_uncles(ties: Mapping[Key, Evidence]) -> Iterator[Concluded]:
         for parent, evidence in known:
             for other, sibling in siblings.get(parent, ()):
                 yield ("relative", min(child, other), max(child, other)), evidence, sibling
+
+
+def _relatives_of_siblings(ties: Mapping[Key, Evidence]) -> Iterator[Concluded]:
+    """Yield the aunts, uncles and cousins of one as those of a sibling."""
+    relatives = _relatives(ties)
+    for one, other, sibling in _siblings_of(ties):
+        for relative, evidence in relatives.get(one, ()):
+            yield ("relative", min(other, relative), max(other, relative)), evidence, sibling
+
+
+def _spouses_of_relatives(ties: Mapping[Key, Evidence]) -> Iterator[Concluded]:
+    """Yield the husband of an aunt as an uncle, and of a sister as a brother in law."""
+    relatives = _relatives(ties)
+    for one, other, sibling in _siblings_of(ties):
+        relatives.setdefault(one, []).append((other, sibling))
+    for (kind, source, target), marriage in ties.items():
+        for one, other in ((source, target), (target, source)) if kind == "spouse" else ():
+            for relative, evidence in relatives.get(one, ()):
+                pair = (min(other, relative), max(other, relative))
+                # Nobody calls a friend kin because she married a cousin.
+                if ("friend", *pair) not in ties:
+                    yield ("relative", *pair), evidence, marriage
+
+
+def _relatives(ties: Mapping[Key, Evidence]) -> dict[int, list[tuple[int, Evidence]]]:
+    """Return the aunts, uncles, cousins and other relatives of each person."""
+    relatives: dict[int, list[tuple[int, Evidence]]] = {}
+    for (kind, source, target), evidence in ties.items():
+        if kind == "relative":
+            relatives.setdefault(source, []).append((target, evidence))
+            relatives.setdefault(target, []).append((source, evidence))
+    return relatives

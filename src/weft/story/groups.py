@@ -18,6 +18,8 @@ from weft.story.vocabulary import ESTATE_NOUNS, GIVEN_NAMES, NICKNAMES, PITY, PL
 
 _MAX_REALMS: Final = 2
 """A title of more realms than this (King of Spain, of Poland and of Corsica) is no single person's."""
+_ARTICLE_SHARE: Final = 0.6
+"""A person is called with the article who has it in a larger share of the mentions. In speeches it falls away."""
 _BEARER_SHARE: Final = 0.1
 """A person who bears a title this often, beside how often it stands alone, may be meant by it."""
 
@@ -66,7 +68,7 @@ def group(tallies: dict[Form, Tally], dialogue: Dialogue, known: Sequence[KnownE
     owned, free = _assign_to_notes(people, note_by_form, tallies)
     # After the merging, which may have found a surer owner for a part of a name.
     adopted, found = _adopt_parts((*free, *_group_places(apart)), known)
-    families = {split_name(form[1])[1] for form in tallies}
+    families = {split_name(form[1])[1] for form in tallies if form[0] in PLAIN_TITLES or split_name(form[1])[0]}
     groups = [
         Group(
             forms=(*owned.get(note.key, ()), *adopted.get(note.key, ())),
@@ -90,7 +92,20 @@ def _make_group(forms: tuple[Form, ...], tallies: dict[Form, Tally]) -> Group:
     """Make an entity of forms that no note describes."""
     kind, confidence = decide_kind(forms, sum_tallies(forms, tallies))
     name = best_name(forms, tallies) if kind == "character" else usual_name(forms, tallies)
+    if kind == "character" and _stands_with_article(
+        [form for form in forms if format_name(form) == name], tallies
+    ):
+        name = f"The {name}"
     return Group(forms, name, kind, confidence)
+
+
+def _stands_with_article(forms: Sequence[Form], tallies: Mapping[Form, Tally]) -> bool:
+    """Return whether a name is somebody's role or kind, which the book never writes alone: the Hatter."""
+    # The King of Spain is told from other kings by the rest of his name.
+    if any(title or (len(names) > 1 and names[0].lower() in TITLES) for title, names in forms):
+        return False
+    count = sum(tallies[form].count for form in forms)
+    return sum(tallies[form].article for form in forms) > _ARTICLE_SHARE * count
 
 
 # --- notes -----------------------------------------------------------------------------------------------
@@ -208,7 +223,9 @@ def _is_plural(forms: Sequence[Form], tallies: Mapping[Form, Tally], families: s
     if not all(_singulars(names[-1].lower()) & families for _, names in forms):
         return False
     together = sum(tallies[form].count if form[0] else tallies[form].article for form in forms)
-    return 2 * together > sum(tallies[form].count for form in forms)
+    # The Bennets, or Bennets alone, as in `all Bennets`; but a Mr. Williams, who speaks, is no William.
+    is_nobody = not any(tallies[form].speaks for form in forms)
+    return is_nobody or 2 * together > sum(tallies[form].count for form in forms)
 
 
 def _singulars(plural: str) -> set[str]:

@@ -10,10 +10,10 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from weft.story.cast import Cast, Person
+from weft.story.cast import LADIES, Cast, Person
 from weft.story.display_name import is_same_given_name
 from weft.story.kinds import Tally, sum_tallies
-from weft.story.vocabulary import FAMILIAR_TITLES, FEMALE, NOBLE_TITLES, PLAIN_TITLES
+from weft.story.vocabulary import FAMILIAR_TITLES, FEMALE, GIVEN_NAMES, NICKNAMES, NOBLE_TITLES, PLAIN_TITLES
 
 HUSBANDS: Final = "mrs "
 """Before the given name of a wife who goes by her husband's: Mrs. John Vane has the given name `mrs john`."""
@@ -34,6 +34,9 @@ _PRESENT_LEAD: Final = 1.8
 often as anybody else; the share is larger if the narrator uses the name more than people do."""
 _NARRATED_SHARE: Final = 0.34
 """A name that the narrator also uses around a larger share of the addresses is somebody's own name."""
+_MIN_NARRATOR_ADDRESSES: Final = 5
+_ANSWER_SHARE: Final = 0.1
+"""A narrator is spoken to so often by a name, and answers so large a share of these speeches with `said I`."""
 _SAME_LETTERS: Final = 2
 """A pet name mostly keeps so many letters of the beginning: Evie is Evelyn, Lucia is Lucy."""
 
@@ -91,6 +94,7 @@ class _Called(Struct):
 
     count: int = 0
     narrated: int = 0
+    answered_by_narrator: int = 0
     around: Counter[int] = field(default_factory=Counter)
     answers: Counter[int] = field(default_factory=Counter)
 
@@ -121,6 +125,7 @@ def _count_addresses(cast: Cast) -> dict[int, _Called]:
         around = {index_of[form] for form in address.around if form in index_of}
         entry.count += 1
         entry.narrated += index_of[address.form] in around
+        entry.answered_by_narrator += address.is_answered_by_narrator
         entry.around.update(around)
         if address.answer in index_of:
             entry.answers[index_of[address.answer]] += 1
@@ -168,6 +173,11 @@ def _may_complete(cast: Cast, owner: Person, person: Person) -> bool:
         return False
     if not own_given and not own_surname:
         return False
+    # Miss Reed is not Mrs. Reed, while Miss Louisa may become Mrs. Bounderby.
+    titled = {own for own in owner.forms if own[0] in LADIES and cast.tallies[own].count > 1}
+    ladies = [form for form in person.forms if form[0] in LADIES and cast.tallies[form].count > 1]
+    if any((title, form[1]) in titled for form in ladies for title in LADIES - {form[0]}):
+        return False
     # No Mr. is a lord.
     return not (cast.titles(person) & PLAIN_TITLES.keys() and cast.titles(owner) & NOBLE_TITLES)
 
@@ -180,4 +190,39 @@ def _parts(person: Person) -> tuple[str, str]:
 
 
 def _is_pet_name(pet: str, given: str) -> bool:
-    return is_same_given_name(pet, given) or pet[:_SAME_LETTERS] == given[:_SAME_LETTERS]
+    # Maria is a name of her own and not short for Margaret.
+    is_own = pet in GIVEN_NAMES and pet not in NICKNAMES and given in GIVEN_NAMES
+    is_alike = pet[:_SAME_LETTERS] == given[:_SAME_LETTERS]
+    return is_same_given_name(pet, given) or (is_alike and not is_own)
+
+
+# --- the narrator ----------------------------------------------------------------------------------------
+
+
+def join_narrator(cast: Cast) -> None:
+    """Join the names by which others call a narrator who says I: Pip, whom Herbert calls Handel."""
+    called = _count_addresses(cast) if cast.dialogue.has_narrator else {}
+    names = [index for index in called if _is_narrators(cast, cast.people[index], called[index])]
+    if not names:
+        return
+    narrator, *others = sorted(names, key=lambda index: (-called[index].count, index))
+    owner = cast.people[narrator]
+    joined = [
+        cast.people[index]
+        for index in others
+        if all(cast.may_be_called(owner, form) for form in cast.people[index].forms)
+    ]
+    for person in joined:
+        owner.forms.extend(person.forms)
+        owner.given, owner.surname = owner.given or person.given, owner.surname or person.surname
+    cast.people[:] = [person for person in cast.people if person not in joined]
+
+
+def _is_narrators(cast: Cast, person: Person, entry: _Called) -> bool:
+    """Return whether a person is often spoken to, answered by the narrator, and hardly named in the narration."""
+    narrated = sum(cast.dialogue.narrated[form] for form in person.forms)
+    return (
+        entry.count >= _MIN_NARRATOR_ADDRESSES
+        and entry.answered_by_narrator >= _ANSWER_SHARE * entry.count
+        and narrated <= _NARRATED_SHARE * entry.count
+    )

@@ -174,7 +174,7 @@ def kind_by_words(form: Form, tally: Tally) -> str:
         return ""
     words = [part for name in names for part in name.lower().split("-")]
     if len(words) > 1:
-        return _kind_by_nouns(words) or ("object" if _POSSESSIVE_ENDING.search(words[0]) else "")
+        return _kind_by_nouns(words) or ("object" if any(map(_POSSESSIVE_ENDING.search, words[:-1])) else "")
     return "location" if words[0].endswith("shire") else ""
 
 

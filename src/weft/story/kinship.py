@@ -44,12 +44,18 @@ OF_OWN: Final = re.compile(
 _BEFORE_OWN: Final = re.compile(r",\s+|\s+(?:was|is)\s+")
 _BEFORE_NAME: Final = re.compile(rf"\b(his|her|my|your|our|whose)\s+{_GAP}({_WORDS}),?\s+$", re.IGNORECASE)
 _BEHIND_NAME: Final = re.compile(rf",\s+(his|her|my|your)\s+{_GAP}({_WORDS})(?=\s*[,.;:!?—)]|--)", re.IGNORECASE)
-_MARRIED: Final = re.compile(r",?\s+(?:had\s+|was\s+|is\s+|has\s+)?(?:married|wedded|wed|marries)\s+(?:to\s+)?")
+_MARRIED: Final = re.compile(
+    r",?\s+(?:had\s+|was\s+|is\s+|has\s+|got\s+)?(?:\w+ly\s+)?(?:married|wedded|wed|marries)\s+(?:to\s+)?"
+    r"|\s+(?:had\s+)?(?:became|become)\s+the\s+(?:wife|husband)\s+of\s+|['’]s?\s+(?:marriage|wedding)\s+(?:to|with)\s+"
+)
 _WEDDING: Final = re.compile(r"\b(?:marriage|wedding)\s+of\s+(?:the\s+)?$", re.IGNORECASE)
 _TOGETHER: Final = re.compile(r"\s+(?:and|to|with)\s+")
-_WERE_MARRIED: Final = re.compile(r"\s+(?:were|got|had\s+been)\s+(?:\w+ly\s+)?married\b")
+_WERE_MARRIED: Final = re.compile(
+    r"\s+(?:(?:were|got|had\s+been)\s+(?:\w+ly\s+)?(?:married|wed|made\s+man\s+and\s+wife|united\s+in\s+marriage)"
+    r"|were\s+(?:now\s+)?(?:man|husband)\s+and\s+wife|became\s+(?:man|husband)\s+and\s+wife)\b"
+)
 ENGAGED: Final = re.compile(
-    r",?\s+(?:had\s+been\s+|was\s+|is\s+|being\s+)?(?:now\s+)?(?:engaged|betrothed)\s+to\s+"
+    r",?\s+(?:had\s+been\s+|was\s+|is\s+|being\s+)?(?:now\s+)?(?:engaged|betrothed)\s+(?:to\s+be\s+married\s+)?to\s+"
     r"|['’]s?\s+engagement\s+(?:to|with)\s+"
 )
 _FOREIGN: Final = any_of(FOREIGN_KIN)

@@ -7,7 +7,7 @@ step of `merge`.
 from collections.abc import Sequence
 from typing import Final
 
-from weft.story.cast import DOMINANCE, Cast, Person, canonical_title
+from weft.story.cast import DOMINANCE, LADIES, Cast, Person, canonical_title
 from weft.story.display_name import is_beginning, split_name
 from weft.story.model import Form
 from weft.story.vocabulary import (
@@ -41,7 +41,7 @@ family."""
 _MIN_KNOWN_OWNER: Final = 20
 """One bare use of the surname says nothing of a person who is mentioned so often otherwise."""
 _RIVAL_SHARE: Final = 0.1
-"""A man with a smaller share of another's mentions is not meant by the surname that both bear."""
+"""Whoever has a smaller share of another's mentions is not meant by the surname that both bear."""
 _TOLD_APART_SHARE: Final = 0.2
 """A person who in a larger share of mentions is called by title and given name is not meant by title and
 surname."""
@@ -51,8 +51,6 @@ _MIN_STYLED: Final = 3
 surname."""
 _COUPLE_SHARE: Final = 0.25
 """Husband and wife are named together in a larger share of his sentences than this."""
-_LADIES: Final = frozenset({"miss", "mrs", "lady"})
-"""Titles of which a woman bears one at a time."""
 _SHARED: Final = frozenset({"mr", "miss", "ms", "master"})
 """Titles that several members of a family bear at once."""
 _LEARNED: Final = frozenset({"doctor", "professor"})
@@ -229,6 +227,8 @@ def take_titled_surname(cast: Cast, form: Form) -> bool:
         fitting = [person for person in fitting if not person.given]
     if canonical_title(title) not in _SHARED:
         fitting = _keep_holders(cast, fitting, form)
+    least = _RIVAL_SHARE * max((cast.count_mentions(person) for person in fitting), default=0)
+    fitting = [person for person in fitting if cast.count_mentions(person) >= least]
     # A man whom the book shows to be one comes before a Loo of whom nothing is known.
     fitting = [person for person in fitting if TITLES[title] and cast.gender(person) == TITLES[title]] or fitting
     owner = max(fitting, key=lambda person: (_claim(cast, person, title), person.forms[0]), default=None)
@@ -285,7 +285,7 @@ def _fits(cast: Cast, person: Person, form: Form) -> bool:
     title = canonical_title(form[0])
     if title in held and not person.given:
         return True
-    ladies_titles = _LADIES & {title, *held}
+    ladies_titles = LADIES & {title, *held}
     clashes = len(ladies_titles) > 1 or (bool(ladies_titles) and bool(_RANKS & {title, *held}))
     clashes |= title == "mrs" and bool(person.given) and _is_daughter(cast, person, form)
     is_everyday = title in PLAIN_TITLES or title in FAMILIAR_TITLES
@@ -328,7 +328,7 @@ def _may_be_meant(cast: Cast, person: Person, relative: Person, title: str) -> b
     """Return whether a title alone may mean this person, and not the relative; a person told apart it does not."""
     if person is relative or cast.gender(person) not in ("", PLAIN_TITLES[title]):
         return False
-    if _LADIES & cast.titles(person) - {title} or cast.count_mentions(person) < _BARE_SHARE * (
+    if LADIES & cast.titles(person) - {title} or cast.count_mentions(person) < _BARE_SHARE * (
         cast.count_title_and_given(relative, title)
     ):
         return False

@@ -17,7 +17,7 @@ from weft.story.display_name import (
     split_name,
     words_before_joining,
 )
-from weft.story.join_people import HUSBANDS, join_addressed, join_wives
+from weft.story.join_people import HUSBANDS, join_addressed, join_narrator, join_wives
 from weft.story.kinds import Tally
 from weft.story.match_names import (
     most_formal,
@@ -40,6 +40,7 @@ def merge(tallies: dict[Form, Tally], dialogue: Dialogue) -> list[tuple[Form, ..
         remaining = [form for form in remaining if not step(cast, form)]
     join_wives(cast)
     join_addressed(cast)
+    join_narrator(cast)
     return [tuple(person.forms) for person in cast.people]
 
 
@@ -54,7 +55,13 @@ def _drop_false(cast: Cast, form: Form) -> bool:
     rest = (form[0], names[1:])
     is_dated = names[0].lower() in CALENDAR and cast.tallies[form].count == 1 and rest in cast.tallies
     is_repeated = names[0] in names[1:]
-    return is_dated or is_repeated or cast.is_surname_first(form)
+    # The Sam Clarks are Sam Clark and his wife.
+    is_couple = any((form[0], (*names[:-1], single)) in cast.tallies for single in _singulars(names[-1]))
+    return is_dated or is_repeated or is_couple or cast.is_surname_first(form)
+
+
+def _singulars(plural: str) -> list[str]:
+    return [plural.removesuffix(ending) for ending in ("s", "es") if plural.endswith(ending)]
 
 
 def _take_full(cast: Cast, form: Form) -> bool:
@@ -73,7 +80,7 @@ def _take_full(cast: Cast, form: Form) -> bool:
     same = [
         person
         for person in cast.find_by_surname(surname)
-        if person.given == given or _may_be_variant(cast, person, form)
+        if person.given == given or (not given.startswith(HUSBANDS) and _may_be_variant(cast, person, form))
     ]
     owner = cast.most_mentioned(person for person in same if cast.may_be_called(person, form))
     owner = owner or _find_by_patronymic(cast, form)

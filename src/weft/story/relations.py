@@ -15,6 +15,7 @@ from msgspec import Struct
 from weft.model import Json
 from weft.story.definitions import SpansByProse
 from weft.story.families import Evidence, settle
+from weft.story.kin_lists import read_lists
 from weft.story.kinds import Tally, infer_gender
 from weft.story.kinship import Vote, is_stated, read_scene, read_votes
 from weft.story.model import Entity, Form, Mention, Passage, Prose, Story, Tie
@@ -159,7 +160,7 @@ def relate(proses: Sequence[Prose], entities: Sequence[Entity], spans: SpansByPr
         _add_statements(text, mentions, entities, directed)
         people = [found for found in mentions if entities[found[1]].kind == "character"]
         scene = read_scene(number, text, people, genders)
-        votes.extend((*read_votes(scene), *read_unnamed_votes(scene)))
+        votes.extend((*read_votes(scene), *read_unnamed_votes(scene), *read_lists(scene)))
     meetings = {pair: evidence.strength for pair, evidence in together.items()}
     for key, evidence in settle(votes, entities, genders, meetings).items():
         evidence.passages = [(strength, widen(each, spans(each.prose))) for strength, each in evidence.passages]

@@ -36,7 +36,7 @@ YOURS: Final = frozenset({"your", "his", "her", "their"})
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _SENTENCE_OPENING: Final = re.compile(r"[.!?…:\"“”«»‹›„()\[\]*#>\n]|(?:^|\s)['‘’]|['‘]$|[—―]\s*[\"“‘']?$")
 _JAPANESE_ADDRESS: Final = re.compile(r"-(?:san|sama|kun|chan|sensei|dono)$")
-_CONTRACTION: Final = re.compile(r"['’](?:s|S|ll|d|ve|re)?$")
+_CONTRACTION: Final = re.compile(r"['’](?:s|S|ll|d|m|ve|re)?$")
 
 _NAME_SHARE: Final = 0.5
 """A word also written in lower case is a name if at least this share of its uses has a capital that was not due.

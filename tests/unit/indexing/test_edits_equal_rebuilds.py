@@ -183,3 +183,14 @@ def test_indexing_after_random_edits_gives_what_a_new_store_has(tmp_path: Path, 
             rebuilt = read_everything(tmp_path / f"rebuilt-{number}", project.root)
             for part, value in rebuilt.items():
                 assert kept[part] == value, part
+
+
+def test_a_text_that_is_written_anew_weighs_what_its_links_say(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project", 1)
+    before = read_everything(tmp_path / "store", project.root)
+    for number, name in enumerate(("core", "desk")):
+        module = project.root / "pkg" / f"{name}.py"
+        module.write_text(module.read_text().replace("):\n", f"):  # edited {number}\n"))
+        after = read_everything(tmp_path / "store", project.root)
+        assert after["texts"] != before["texts"]
+        assert after["importance"] == before["importance"]

@@ -375,3 +375,45 @@ def test_beside_the_hero_stand_those_who_share_his_scenes_before_one_who_is_defi
         subjects = [group.subject.node.title for group in page(opened, "Who is Halvard?").page.sections[0].groups]
     assert subjects[0] == "Halvard"
     assert set(subjects[1:]) < set(company)
+
+
+_ISLAND = "\n".join(
+    f'CHAPTER {number}\n\nMargaret Stone rowed to the island. "Row," said Margaret. {more}\n'
+    for number, more in enumerate(("She met Ruth Quill.", '"Who are you?" asked Ruth Quill.'), start=1)
+)
+
+
+def test_two_novels_in_one_folder_are_two_stories(tmp_path: Path) -> None:
+    book(tmp_path / "shelf", manuscript(), "ferry.txt")
+    book(tmp_path / "shelf", _ISLAND * 2, "island.txt")
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(tmp_path / "shelf")
+        people = {each.node.key: each.node for each in list_entities(weft, kinds=("character",))}
+        assert people["shelf:entity/ferry/margaret-vane"].fields["book"] == "ferry"
+        assert people["shelf:entity/island/margaret-stone"].fields["book"] == "island"
+        for found in people.values():
+            ties = [edge for _, edge in weft.related(found.key)]
+            (own,) = {key.split("/")[1] for edge in ties for key in (edge.source, edge.target) if "entity" in key}
+            assert own == found.fields["book"]
+
+
+def test_a_point_holds_for_each_book_by_its_own_chapters(tmp_path: Path) -> None:
+    book(tmp_path / "shelf", manuscript(), "ferry.txt")
+    book(tmp_path / "shelf", _ISLAND, "island.txt")
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(tmp_path / "shelf")
+        assert {"Margaret Vane", "Margaret Stone", "Ruth Quill"} <= titles(weft, as_of=1)
+        assert "Silas Rourke" not in titles(weft, as_of=2)
+        with pytest.raises(InvalidInput, match="longest of 2 books has chapters up to 4"):
+            page(weft, "Who is Ruth Quill?", as_of=5)
+
+
+def test_a_book_that_is_taken_from_the_folder_takes_its_people_along(tmp_path: Path) -> None:
+    book(tmp_path / "shelf", manuscript(), "ferry.txt")
+    island = book(tmp_path / "shelf", _ISLAND, "island.txt")
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(tmp_path / "shelf")
+        island.unlink()
+        weft.index(tmp_path / "shelf")
+        assert "Margaret Stone" not in titles(weft)
+        assert "shelf:entity/margaret-vane" in {each.node.key for each in list_entities(weft)}

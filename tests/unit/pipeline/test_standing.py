@@ -12,6 +12,7 @@ from weft.memory import Outcome, memory_node, new_memory
 from weft.memory.experience_store import resolve_experience, start_experience
 from weft.memory.memory_store import remember, update_memory
 from weft.model import Edge, Filter
+from weft.pipeline.standing import asks_what_was_said
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FILLER = "Bread dough rises for two hours in a warm kitchen before it is shaped and baked."
@@ -142,6 +143,41 @@ def test_decisions_and_facts_about_a_person_stand_in_part_on_pages_about_somethi
     assert "Always answer in metric units." in rules
     assert len(set(rules) & set(said)) == 3
     assert "We decided to sell on Fridays only." in rules_on(weft, "On which days do we sell?")
+
+
+@pytest.mark.parametrize(
+    ("question", "is_recalled"),
+    [
+        ("How many hours did I spend on the dough?", True),
+        ("Have I ever baked with rye?", True),
+        ("Between the two scores that I mentioned, which is higher?", True),
+        ("How should I bake with this dough?", False),
+        ("I'm planning to bake on Friday. What would you suggest?", False),
+        ("How does dough rise?", False),
+    ],
+)
+def test_a_question_shows_whether_it_asks_for_what_the_person_said(question: str, is_recalled: bool) -> None:
+    assert asks_what_was_said(question) is is_recalled
+
+
+def test_a_rule_ranks_lower_where_what_was_said_is_asked_and_stands_on_the_page_all_the_same(
+    weft: Weft, tmp_path: Path
+) -> None:
+    rule = "Always answer in metric units."
+    said = (
+        turn(rule),
+        turn(FILLER, "assistant"),
+        turn("I spent 4 hours on the dough."),
+        turn(FILLER, "assistant"),
+    )
+    index_chat(weft, tmp_path, *said)
+    (key,) = (node.key for node in weft.nodes() if node.text == rule)
+    scores = [
+        next(entry.score for entry in weft.context(question, now=NOW).ledger if entry.key == key)
+        for question in ("How many hours did I spend on the dough?", "How many hours should I spend on the dough?")
+    ]
+    assert scores[0] < scores[1] / 2
+    assert rules_on(weft, "How many hours did I spend on the dough?") == [rule]
 
 
 def test_an_assistant_decides_nothing_that_stands(weft: Weft, tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_peoples_sounds_and_compounds_of_everyday_words_are_nobody() -> None:
 def test_a_title_that_two_bear_once_is_still_somebody_called_by_it_alone() -> None:
     alone = '"Go," said the Baron. The Baron frowned. He left. "Stay," said the Baron. ' * 6
     story = told(alone + "He knew Baron Thun and Baron Rahl.")
-    assert kinds(story)["Baron"] == "character"
+    assert kinds(story)["The Baron"] == "character"
 
 
 def test_grace_is_somebody_and_her_grace_is_nobody() -> None:

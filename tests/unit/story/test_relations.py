@@ -113,3 +113,37 @@ def test_nobody_is_both_the_sister_and_the_mother_of_another() -> None:
 def test_a_list_a_jest_and_another_clause_tie_nobody(prose: str) -> None:
     story = extract_story([Prose("a", FAMILY + prose, 1), Prose("b", FAMILY, 2)])
     assert [each for each in story.ties if each.type in ("friend", "parent")] == []
+
+
+@pytest.mark.parametrize(
+    ("prose", "tie"),
+    [
+        ("Bram Vane's cousins, Ann Holt and Ellen Olen, came.", ("relative", "Ann Holt", "Bram Vane")),
+        ("Bram Vane's cousins, Ann Holt and Ellen Olen, came.", ("relative", "Bram Vane", "Ellen Olen")),
+        ("The two sisters, Ann Holt and Ellen Olen, came.", ("sibling", "Ann Holt", "Ellen Olen")),
+        ("Ann Holt and Ellen Olen were sisters.", ("sibling", "Ann Holt", "Ellen Olen")),
+        ("Bram Vane's two daughters, Ann Holt and Ellen Olen, came.", ("parent", "Bram Vane", "Ellen Olen")),
+        ("Bram Vane brought his two daughters, Ann Holt and Ellen Olen.", ("sibling", "Ann Holt", "Ellen Olen")),
+        ("Bram Vane and Newland Archer were old friends.", ("friend", "Bram Vane", "Newland Archer")),
+    ],
+)
+def test_a_list_beside_a_word_for_several_relatives_ties_all_of_it(prose: str, tie: tuple[str, str, str]) -> None:
+    assert tie in ties(prose)
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "If Ann Holt and Ellen Olen were sisters, he would have known.",
+        "Ann Holt and Ellen Olen were not sisters.",
+        "His sisters came, and Ann Holt and Ellen Olen left.",
+        "Ann Holt and Ellen Olen's sisters came.",
+    ],
+)
+def test_a_list_that_is_doubted_or_stands_elsewhere_ties_nobody(prose: str) -> None:
+    assert not {tie for tie in ties(prose) if {"Ann Holt", "Ellen Olen"} <= set(tie)}
+
+
+def test_the_husband_of_an_aunt_is_a_relative_too() -> None:
+    prose = "Ann Holt was the aunt of Newland Archer.\n\nAnn Holt was married to Bram Vane."
+    assert ("relative", "Bram Vane", "Newland Archer") in ties(prose)

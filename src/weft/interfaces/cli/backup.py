@@ -14,6 +14,8 @@ from weft.interfaces.cli import AsJson, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 
+_FOLLOW_SECONDS = 1.0
+"""Seconds between two looks at what was written: what a lost disk costs at most."""
 _BACKUPS = "backups"
 """The folder beside the store's own in which `weft migrate` keeps what was there before."""
 
@@ -25,12 +27,18 @@ def backup(
     incremental: Annotated[
         bool, typer.Option("--incremental", help="Add to an archive only the pages that changed since its last.")
     ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Add every later write to the archive too, until stopped.")
+    ] = False,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Copy the store into a new folder, while it is used, and verify the copy."""
     from weft.store.sqlite.backup import make_backup
 
+    if follow:
+        _follow_store(_local_store(store), Path(target).expanduser(), as_json)
+        return
     if incremental:
         _back_up_changes(_local_store(store), Path(target).expanduser(), as_json)
         return
@@ -60,11 +68,37 @@ def _back_up_changes(store: Path, archive: Path, as_json: bool) -> None:
     )
 
 
+def _follow_store(store: Path, archive: Path, as_json: bool) -> None:
+    """Add a backup to an archive, then every write, until a signal says to stop."""
+    import signal
+    import threading
+
+    from weft.store.sqlite.backup_log import Follower
+
+    stopped = threading.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda number, frame: stopped.set())
+    written = 0
+    with Follower(store, archive, lambda: datetime.now(UTC)) as follower:
+        if as_json:
+            output.write_json({"folder": str(archive), **output.as_dict(follower.base)})
+        else:
+            output.write(
+                f"Following {output.short_path(store)} into {archive}, from write {follower.base.sequence}."
+            )
+        sys.stdout.flush()
+        while not stopped.wait(_FOLLOW_SECONDS):
+            written += follower.poll()
+        written += follower.poll()
+    if not as_json:
+        output.write(f"{output.count_noun(written, 'transaction')} followed.")
+
+
 def restore(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder that `weft backup` made.")],
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="N", min=0, help="The newest backup of an archive without writes after N."),
+        typer.Option("--at", metavar="N", min=0, help="What an archive has of the store without writes after N."),
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Move a store that is there aside, instead of refusing.")
@@ -108,18 +142,18 @@ def restore(
 def migrate(store: StoreFolder = None, as_json: AsJson = False) -> None:
     """Bring a store of an older version up to date, after a backup of it."""
     import sqlite3
+    from contextlib import closing
 
     from weft.store.sqlite.backup import make_backup
-    from weft.store.sqlite.connection import read_version
+    from weft.store.sqlite.connection import read_version, translate_errors
     from weft.store.sqlite.schema import SCHEMA_VERSION
     from weft.store.sqlite.store import FILE_NAME
 
     folder, now = _local_store(store), datetime.now(UTC)
-    connection = sqlite3.connect(f"file:{(folder / FILE_NAME).resolve().as_posix()}?mode=ro", uri=True)
-    try:
-        before = read_version(connection, str(folder / FILE_NAME))
-    finally:
-        connection.close()
+    with translate_errors(folder / FILE_NAME):
+        connection = sqlite3.connect(f"file:{(folder / FILE_NAME).resolve().as_posix()}?mode=ro", uri=True)
+        with closing(connection):
+            before = read_version(connection, str(folder / FILE_NAME))
     kept: Path | None = None
     if before != SCHEMA_VERSION:
         kept = folder.with_name(f"{folder.name}.{_BACKUPS}") / f"schema-{before}-{now:%Y%m%dT%H%M%S}"

@@ -189,7 +189,7 @@ def _write_chapters(weft: "Weft", sources: "Sequence[str]", tenant: str) -> None
 
     for book in read_books(weft.store, (tenant,)):
         if book.source in sources:
-            output.write(f"{book.source}: {book.summary}.")
+            output.write(f"{book.name}: {book.summary}.")
             if book.doubt and not book.is_accepted:
                 output.write_note(
                     f"The chapters are in doubt: {book.doubt}. --as-of is refused until "

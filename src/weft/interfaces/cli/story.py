@@ -75,6 +75,7 @@ def _write_books(books: "Sequence[Book]", *, as_json: bool) -> None:
             [
                 {
                     "source": book.source,
+                    "book": book.title,
                     "doubt": book.doubt,
                     "accepted": book.is_accepted,
                     "chapters": [
@@ -94,7 +95,7 @@ def _write_books(books: "Sequence[Book]", *, as_json: bool) -> None:
         )
         return
     for book in books:
-        output.write(f"{book.source}: {book.summary}.")
+        output.write(f"{book.name}: {book.summary}.")
         if book.doubt:
             state = "accepted all the same" if book.is_accepted else "so --as-of is refused"
             output.write_note(f"In doubt, {state}: {book.doubt}.")

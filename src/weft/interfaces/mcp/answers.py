@@ -255,7 +255,12 @@ def explain(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     """Return the ledger of a context: every candidate, its level of detail and the reason."""
     context_id = arguments.get("context_id")
     if context_id is not None:
-        record = served.weft().contexts.find(context_id)
+        record = served.weft().contexts.find_readable(context_id, served.tenants)
+        if record is None:
+            # Clients may share this server, and others the store: no id is told, or found by its beginning.
+            raise InvalidInput(
+                f"No kept context of this server has the id {context_id!r}. Give all of what `context` returned."
+            )
         name, ledger, facts = record.id, record.ledger, {"id": record.id, "tokens": record.tokens}
     else:
         found, _ = _ask(served, arguments)

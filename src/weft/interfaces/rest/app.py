@@ -43,6 +43,9 @@ _PENDING_CONNECTIONS: Final = 1024
 """Connections that the system holds for us: callers that come before a process accepts them are not refused."""
 _DRAIN_SECONDS: Final = 30
 """Seconds that a service which is stopped gives the answers that are under way."""
+_WORKER_SILENCE_SECONDS: Final = 60
+"""Seconds after which a worker process that says nothing is killed and started anew: with uvicorn's five, workers
+that only had to wait for a busy machine were killed together with the answers they were at."""
 _WORKER: Final = "weft.interfaces.rest.app:make_worker_app"
 """The function that every worker process calls, by name, because nothing else can be handed to a new process."""
 
@@ -174,6 +177,7 @@ def uvicorn_options(settings: config.ServeSettings) -> dict[str, Any]:
         "http": BoundedProtocol,
         # Answers that are under way are given to their end; no new ones are begun.
         "timeout_graceful_shutdown": _DRAIN_SECONDS,
+        "timeout_worker_healthcheck": _WORKER_SILENCE_SECONDS,
         "ssl_certfile": settings.tls_cert or None,
         "ssl_keyfile": settings.tls_key or None,
     }

@@ -51,6 +51,12 @@ _CHAPTER_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of files that hold one chapter each."""
+_PART_NUMBER: Final = re.compile(
+    r"(?:^|[\s._-]+)(?:(?:part|book|volume|vol|act|teil|band|buch|tome|partie|livre|tomo|parte|libro|часть|том|книга)\.?[\s._-]*"
+    r"(?:\d{1,2}|[ivx]+|one|two|three|four|five|six)|\d{1,2})$",
+    re.IGNORECASE,
+)
+"""The end of the name of a file or folder that is one part of a book."""
 _UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 MARKED_SUFFIXES: Final = frozenset({".rtf", ".fountain"})
 
@@ -82,6 +88,7 @@ class Manuscript:
         self.settings = settings
         self._files: dict[str, File] = {}
         self._chapters_before: dict[str, int] = {}
+        self._books: dict[str, str] = {}
         marks = settings.headings
         self._corrections = Headings(
             frozenset(mark[1:] for mark in marks if mark[0] == "+"),
@@ -108,10 +115,15 @@ class Manuscript:
         """List the (name, stamp) of every file; a stamp holds the last chapter number of the files before it."""
         self._files = {file.name: file for file in files}
         self._chapters_before = dict.fromkeys(self._files, 0)
-        # Only then do numbers run on; otherwise each file is a book, and need not be read for its stamp.
-        in_one_story = files if self.settings.reading == STORY else list(filter(_is_chapter_name, files))
-        if len(in_one_story) > 1:
-            self._count_chapters(sorted(in_one_story, key=_chapter_order))
+        books: dict[str, list[File]] = {}
+        for file in files:
+            books.setdefault("" if self.settings.reading == STORY else _book_of(file), []).append(file)
+        self._books = {file.name: name for name, held in books.items() for file in held if len(books) > 1}
+        for held in books.values():
+            # Only then do numbers run on; otherwise a file need not be read for its stamp.
+            in_one_story = held if self.settings.reading == STORY else list(filter(_is_chapter_name, held))
+            if len(in_one_story) > 1:
+                self._count_chapters(sorted(in_one_story, key=_chapter_order))
         for file in files:
             yield file.name, self._stamp(file)
 
@@ -125,6 +137,7 @@ class Manuscript:
 
     def _stamp(self, file: File) -> str:
         stamp = f"{file_stamp(file.path)}-{self.settings.reading}-{self._chapters_before[file.name]}"
+        stamp += f"-{book}" if (book := self._books.get(file.name)) else ""
         headings = self.settings.headings
         return f"{stamp}-{xxhash.xxh3_64_hexdigest(repr(headings).encode())}" if headings else stamp
 
@@ -186,13 +199,15 @@ class Manuscript:
             # The text of a chapter with scenes is that of its scenes; to hold it twice would print it twice.
             own_end = chapter.start if has_scenes else chapter.end
             own_text = _Stretch(lines, chapter.start, own_end, chapter.number)
-            facts = {"division": chapter.division, "chapters_in_doubt": doubt}
+            book = {"book": self._books.get(file.name, "")}
+            facts = {**book, "division": chapter.division, "chapters_in_doubt": doubt}
             fields = {name: value for name, value in facts.items() if value}
             nodes.append(self._node(key, "chapter", chapter.title, own_text, fields))
             for number, span in enumerate(spans if has_scenes else (), start=1):
                 scene_key = f"{key}.{number:02d}"
                 title = f"Ch. {chapter.number}, scene {number}"
-                nodes.append(self._node(scene_key, "scene", title, _Stretch(lines, *span, chapter.number)))
+                stretch = _Stretch(lines, *span, chapter.number)
+                nodes.append(self._node(scene_key, "scene", title, stretch, book if book["book"] else None))
                 edges.append(Edge(key, scene_key, "contains", tenant=self.settings.tenant))
         return tuple(nodes), tuple(edges)
 
@@ -241,6 +256,13 @@ class _Stretch(Struct, frozen=True):
 def _is_chapter_name(file: File) -> bool:
     """Return whether a file's name says that it is a chapter: `Chapter 1`, `kapitel-02`."""
     return _CHAPTER_NAME.match(PurePosixPath(file.name).stem) is not None
+
+
+def _book_of(file: File) -> str:
+    """Return the book that a file belongs to: itself without a number, or its folder where it is a chapter."""
+    path = PurePosixPath(file.name)
+    names = path.parent.parts if _is_chapter_name(file) else (*path.parent.parts, path.stem)
+    return "/".join(filter(None, (_PART_NUMBER.sub("", name) for name in names)))
 
 
 def _chapter_order(file: File) -> tuple[bool, str, int, str]:

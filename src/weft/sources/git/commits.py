@@ -19,7 +19,16 @@ from weft.model import Edge, Json, Node, Origin
 from weft.ports import ReportProgress, Unit, ignore_progress
 from weft.sources.derived_cache import DerivedCache
 from weft.sources.files import SourceSettings
-from weft.sources.git.log import Change, Commit, list_commits, list_shallow_commits, pack, read_commits, unpack
+from weft.sources.git.log import (
+    Change,
+    Commit,
+    describe_ends,
+    list_commits,
+    list_shallow_commits,
+    pack,
+    read_commits,
+    unpack,
+)
 from weft.sources.walk_files import File
 
 _MAX_COMMITS: Final = 50_000
@@ -39,6 +48,8 @@ _MAX_SHOWN_CHANGES: Final = 60
 _UNREAD: Final = "commits that git could not show (see `git fsck`)"
 _STATE_ENTRY: Final = "state"
 """The name of the cache entry that holds the state of repository and code for which all links were computed."""
+_LIST_ENTRY: Final = "list"
+"""The name of the cache entry that holds the hashes of all commits: listing twenty thousand takes git 0.1 s."""
 
 _MAX_CHANGED_FILES: Final = 50
 """Files with other definitions than before whose commits are looked for; with more, all are followed again."""
@@ -93,7 +104,7 @@ class History:
         """List the (name, stamp) of every commit, children first; git is run only for commits not in the cache."""
         self._remarks, self._followed = {}, {}
         try:
-            self._hashes = list_commits(self._root, _MAX_COMMITS)
+            self._hashes = self._list_commits()
         except SourceError as error:
             self._remarks = {f"history ({error})": 1}
             yield from self._known_units()
@@ -112,6 +123,16 @@ class History:
         for hash in self._hashes:
             if states.get(hash):
                 yield _unit_name(hash), f"{_PARSER_VERSION}-{states[hash]}"
+
+    def _list_commits(self) -> list[str]:
+        """Return the hashes of the commits, children first; git walks only those that the cache does not list."""
+        ends = describe_ends(self._root)
+        known = self._cache.entry(_LIST_ENTRY)
+        before = known[1].decode("ascii").split() if known is not None and known[0] == ends else []
+        hashes = list_commits(self._root, _MAX_COMMITS, before)
+        if hashes != before:
+            self._cache.put(_LIST_ENTRY, ends, "\n".join(hashes).encode("ascii"))
+        return hashes
 
     def _known_units(self) -> Iterator[tuple[str, str]]:
         """List the commits as they were read last: the disk with the repository may be back tomorrow."""
@@ -156,7 +177,7 @@ class History:
         stamps = self._cache.stamps()
         cached = {hash for hash, stamp in stamps.items() if stamp == _PARSER_VERSION}
         # A rewritten history leaves commits behind that lead to nothing any more.
-        self._cache.delete(stamps.keys() - cached.intersection(self._hashes))
+        self._cache.delete(stamps.keys() - cached.intersection(self._hashes) - {_LIST_ENTRY})
         new = [hash for hash in self._hashes if hash not in cached]
         all_read = self._read_new(new)
         renaming, outdated = self._outdated_commits(before, new, definitions)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import xxhash
 from msgspec import Struct, field
 
 from weft.errors import SourceError
@@ -100,15 +101,37 @@ def unpack(content: bytes) -> Commit:
     return msgspec.json.decode(content, type=Commit)
 
 
-def list_commits(root: Path, limit: int) -> list[str]:
-    """Return the hashes of the newest commits that lead to the one checked out, children first."""
+def list_commits(root: Path, limit: int, before: Sequence[str] = ()) -> list[str]:
+    """Return the hashes of the newest commits that lead to the one checked out, children first.
+
+    Where commits without branches were added to what was listed `before`, git walks only these.
+    """
     head = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD")
     if head.returncode == _NO_SUCH_NAME:
         return []
+    added = _list_added(root, head.stdout.decode("ascii").strip(), before[0]) if before else None
+    if added is not None:
+        return [*added, *before][:limit]
     listed = run_git(root, "rev-list", "--topo-order", f"--max-count={limit}", "HEAD")
     if head.returncode or listed.returncode:
         raise SourceError(f"git cannot list the commits: {_first_line(head.stderr or listed.stderr)}")
     return listed.stdout.decode("ascii").split()
+
+
+def _list_added(root: Path, head: str, before: str) -> list[str] | None:
+    """Return the commits after an older one, newest first; None unless they form a row without branches."""
+    if head == before:
+        return []
+    listed = run_git(root, "rev-list", "--topo-order", "--parents", "HEAD", f"^{before}")
+    rows = [line.split() for line in listed.stdout.decode("ascii").splitlines()] if not listed.returncode else []
+    added = [row[0] for row in rows]
+    return added if rows and [row[1:] for row in rows] == [[each] for each in [*added[1:], before]] else None
+
+
+def describe_ends(root: Path) -> str:
+    """Return what decides on a history beside its newest commit: where it is cut off, and what git replaces."""
+    replaced = run_git(root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/replace/").stdout
+    return xxhash.xxh3_64_hexdigest(b"\n".join([replaced, *map(str.encode, sorted(list_shallow_commits(root)))]))
 
 
 def list_shallow_commits(root: Path) -> frozenset[str]:

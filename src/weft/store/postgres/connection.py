@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import TupleRow
 from psycopg_pool import PoolTimeout
 
@@ -33,10 +34,23 @@ T = TypeVar("T")
 
 ALL_TENANTS: Final = "*"
 """The value of the setting `weft.tenants` with which row-level security shows every tenant."""
-_SETTINGS: Final = "SET jit = off; SET hnsw.max_scan_tuples = 200000; SET client_min_messages = warning"
+_SILENCE: Final = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+"""When a connection over a network counts as lost, unless the address says otherwise: after ten seconds in which
+nothing came back (the last is in milliseconds). The system's own would take hours."""
+_SETTINGS: Final = (
+    "SET jit = off; SET hnsw.max_scan_tuples = 200000; SET client_min_messages = warning;"
+    # The same at the server, or a writer that was cut off would keep all others out for hours.
+    " SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;"
+    " SET tcp_user_timeout = 10000"
+)
 """Compiling costs more than our short queries take. The graph is walked through at most so many passages: with
 pgvector's default of 20,000 a filter that few passages meet would leave a search without results."""
-_SHORTEST_CONNECT_SECONDS: Final = 2
+SHORTEST_CONNECT_SECONDS: Final = 2
 """libpq takes whole seconds, and no fewer than two."""
 
 _ROW_SECURITY: Final[WeakKeyDictionary[Connection, bool]] = WeakKeyDictionary()
@@ -67,10 +81,17 @@ def connect(address: Address, server: str = "", seconds: float = 10.0) -> Connec
         server or address.server,
         autocommit=True,
         prepare_threshold=0,
-        connect_timeout=max(_SHORTEST_CONNECT_SECONDS, int(seconds)),
+        connect_timeout=max(SHORTEST_CONNECT_SECONDS, int(seconds)),
+        **silence_settings(server or address.server),
     )
     configure(connection, address)
     return connection
+
+
+def silence_settings(server: str) -> dict[str, Any]:
+    """Return when a connection counts as lost, as far as the address of the server does not say so itself."""
+    given = conninfo_to_dict(server)
+    return {name: value for name, value in _SILENCE.items() if name not in given}
 
 
 def configure(connection: Connection, address: Address) -> None:

@@ -15,7 +15,14 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from weft.errors import StoreError
 from weft.store.open import Address
-from weft.store.postgres.connection import Connection, configure, connect, is_lost
+from weft.store.postgres.connection import (
+    SHORTEST_CONNECT_SECONDS,
+    Connection,
+    configure,
+    connect,
+    is_lost,
+    silence_settings,
+)
 
 _SPARE_WAIT_SECONDS: Final = 0.001
 """A second connection only helps when it is idle: a longer wait is better spent searching on the first one."""
@@ -44,7 +51,11 @@ class ReaderPool:
             # A store that is only opened costs the server no connection.
             min_size=0,
             max_size=address.connections,
-            kwargs={"autocommit": True},
+            kwargs={
+                "autocommit": True,
+                "connect_timeout": max(SHORTEST_CONNECT_SECONDS, int(wait_seconds)),
+                **silence_settings(server),
+            },
             configure=lambda connection: configure(connection, address),
             open=False,
             timeout=wait_seconds,

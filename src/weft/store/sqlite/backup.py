@@ -8,6 +8,8 @@ import hashlib
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -42,8 +44,26 @@ class Backup(Struct, frozen=True):
     """The SHA-256 of each file, by its path in the backup."""
 
 
+@contextmanager
+def translate_disk_errors(folder: Path) -> Iterator[None]:
+    """Turn errors of the disk and of SQLite inside the block into errors of Weft that name the folder."""
+    try:
+        with translate_errors(folder / FILE_NAME):
+            yield
+    except OSError as error:
+        raise StoreError(
+            f"{folder} cannot be written or read ({error}). Make room, change the permissions, or name another "
+            "folder."
+        ) from error
+
+
 def make_backup(store: Path, target: Path, now: datetime) -> Backup:
     """Copy a store into a new folder while others read and write it, verify the copy, and return what it holds."""
+    with translate_disk_errors(target):
+        return _make_backup(store, target, now)
+
+
+def _make_backup(store: Path, target: Path, now: datetime) -> Backup:
     if not (store / FILE_NAME).is_file():
         raise StoreError(f"There is no store in {store}. Name one with --store.")
     if target.exists() and any(target.iterdir()):
@@ -57,7 +77,7 @@ def make_backup(store: Path, target: Path, now: datetime) -> Backup:
             if (store / name).is_file():
                 _copy_database(store / name, draft / name)
         _copy_beside(store, draft)
-        backup = _describe(draft, now)
+        backup = describe_backup(draft, now)
         write_manifest(draft, backup)
         if target.exists():
             target.rmdir()
@@ -96,6 +116,11 @@ def restore_backup(folder: Path, store: Path, *, replace: bool, now: datetime) -
 
     Returns what was restored, and where the older store went.
     """
+    with translate_disk_errors(store):
+        return _restore_backup(folder, store, replace, now)
+
+
+def _restore_backup(folder: Path, store: Path, replace: bool, now: datetime) -> tuple[Backup, Path | None]:
     backup = check_backup(folder)
     aside: Path | None = None
     draft = store.with_name(f"{store.name}.restoring")
@@ -160,7 +185,8 @@ def _copy_beside(store: Path, draft: Path) -> None:
             shutil.copytree(store / name, draft / name)
 
 
-def _describe(draft: Path, now: datetime) -> Backup:
+def describe_backup(draft: Path, now: datetime) -> Backup:
+    """Return what the files of a backup hold, counted and with their digests."""
     files = sorted(file for file in draft.rglob("*") if file.is_file())
     connection = sqlite3.connect(f"file:{(draft / FILE_NAME).as_posix()}?mode=ro&immutable=1", uri=True)
     try:

@@ -10,9 +10,9 @@ import hashlib
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,16 +23,20 @@ from msgspec import Struct
 from weft.errors import InvalidInput, StoreBusy, StoreCorrupt
 from weft.store.sqlite.backup import (
     DATABASES,
+    MANIFEST,
     Backup,
     check_backup,
+    describe_backup,
     digest_file,
     make_backup,
     restore_backup,
     sync_file,
     sync_folder,
+    translate_disk_errors,
     write_manifest,
     write_synced,
 )
+from weft.store.sqlite.backup_records import log_of, replay
 from weft.store.sqlite.store import FILE_NAME
 
 INCREMENT: Final = "increment.json"
@@ -45,6 +49,8 @@ _PAGE_DIGEST_BYTES: Final = 16
 """Bytes of the digest of one page: 0.4 % of its size, and no two pages share one by chance."""
 _NUMBER_BYTES: Final = 4
 """Bytes of the number before each changed page."""
+_MOMENT: Final = "%Y%m%dT%H%M%S%f"
+"""The beginning of a backup's name, by which the backups of an archive are in order."""
 _PAGES: Final = ".pages"
 _CHANGED: Final = ".changed"
 _UNFINISHED: Final = ".unfinished-"
@@ -100,8 +106,7 @@ def add_to_archive(
 
     Folders that interrupted backups left behind are removed first, and `on_leftovers` is told how many.
     """
-    archive.mkdir(parents=True, exist_ok=True)
-    with _only_one_at_work(archive, max_wait_seconds):
+    with translate_disk_errors(archive), _only_one_at_work(archive, max_wait_seconds):
         if leftovers := _remove_leftovers(archive):
             on_leftovers(leftovers)
         return _add(store, archive, now, max_chain)
@@ -110,6 +115,7 @@ def add_to_archive(
 @contextmanager
 def _only_one_at_work(archive: Path, max_wait_seconds: float = MAX_WAIT_SECONDS) -> Iterator[None]:
     """Hold the archive for the block; the lock of a process that was killed is free."""
+    archive.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(archive / ".lock", timeout=max_wait_seconds):
             yield
@@ -139,13 +145,19 @@ def _add(store: Path, archive: Path, now: datetime, max_chain: int) -> ArchivedB
         made = Path(draft) / "increment"
         made.mkdir()
         increment = _write_increment(whole, made, backup, identity, base)
-        name = f"{now:%Y%m%dT%H%M%S%f}-write-{backup.sequence}"
-        if (archive / name).exists():
-            raise InvalidInput(f"{archive / name} is there already. Make the next backup a moment later.")
+        name = f"{_next_moment(now, chain):{_MOMENT}}-write-{backup.sequence}"
         _write_whole_manifest(made, increment)
         made.replace(archive / name)
     sync_folder(archive)
     return _describe(archive / name, increment)
+
+
+def _next_moment(now: datetime, chain: Sequence[tuple[Path, Increment]]) -> datetime:
+    """Return the moment for the name of a backup: after the last one's, also where the clock was set back."""
+    if not chain:
+        return now
+    last = datetime.strptime(chain[-1][0].name.partition("-")[0], _MOMENT).replace(tzinfo=now.tzinfo)
+    return max(now, last + timedelta(microseconds=1))
 
 
 def list_archive(archive: Path) -> list[ArchivedBackup]:
@@ -157,9 +169,31 @@ def list_archive(archive: Path) -> list[ArchivedBackup]:
 def restore_at(
     archive: Path, store: Path, *, sequence: int | None, replace: bool, now: datetime
 ) -> tuple[Backup, Path | None]:
-    """Restore the newest backup of an archive that holds nothing after a write; without one, the newest."""
-    with assemble(archive, sequence) as folder:
+    """Restore the newest state of an archive that holds nothing after a write; without one, the newest.
+
+    That is a backup, and the transactions after it where the store was followed.
+    """
+    name = _choose(archive, sequence)
+    with assemble(archive, name=name) as folder:
+        log = log_of(archive, name)
+        if log.is_file():
+            replay(log, folder / FILE_NAME, sequence)
+            made = datetime.fromisoformat(_read(archive / name).backup.made)
+            (folder / MANIFEST).unlink()
+            write_manifest(folder, describe_backup(folder, made))
         return restore_backup(folder, store, replace=replace, now=now)
+
+
+def _choose(archive: Path, sequence: int | None) -> str:
+    """Return the name of the newest backup that holds nothing after a write."""
+    held = list_archive(archive)
+    if not held:
+        raise InvalidInput(f"{archive} holds no backups. Give a folder that `weft backup --incremental` made.")
+    fitting = [each.name for each in held if sequence is None or each.sequence <= sequence]
+    if not fitting:
+        writes = ", ".join(str(each.sequence) for each in held[:10])
+        raise InvalidInput(f"No backup in {archive} is as old as write {sequence}. There are: {writes}.")
+    return fitting[-1]
 
 
 def check_archive(archive: Path) -> list[ArchivedBackup]:
@@ -174,15 +208,7 @@ def check_archive(archive: Path) -> list[ArchivedBackup]:
 @contextmanager
 def assemble(archive: Path, sequence: int | None = None, *, name: str | None = None) -> Iterator[Path]:
     """Put a backup of an archive together, as a folder that is gone afterwards."""
-    held = list_archive(archive)
-    if not held:
-        raise InvalidInput(f"{archive} holds no backups. Give a folder that `weft backup --incremental` made.")
-    if name is None:
-        fitting = [each.name for each in held if sequence is None or each.sequence <= sequence]
-        if not fitting:
-            writes = ", ".join(str(each.sequence) for each in held[:10])
-            raise InvalidInput(f"No backup in {archive} is as old as write {sequence}. There are: {writes}.")
-        name = fitting[-1]
+    name = name or _choose(archive, sequence)
     chain = _read_chain(archive, name)
     with _only_one_at_work(archive), tempfile.TemporaryDirectory(prefix=_ASSEMBLING, dir=archive) as draft:
         whole = Path(draft) / "whole"

@@ -88,6 +88,32 @@ def test_the_volumes_of_one_story_are_numbered_on(tmp_path: Path) -> None:
     assert [node.sequence for node in read(tmp_path, "story")[0] if node.kind == "chapter"] == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("names", "books"),
+    [
+        (("garden.txt", "island.txt"), {"garden": [1, 2], "island": [1, 2]}),
+        (("saga/part 1.txt", "saga/part 2.txt"), {"": [1, 1, 2, 2]}),
+        (("saga-vol-1.txt", "saga-vol-2.txt", "garden.txt"), {"saga": [1, 1, 2, 2], "garden": [1, 2]}),
+        (
+            ("garden/Chapter 1.txt", "garden/Chapter 2.txt", "island/Chapter 1.txt"),
+            {"garden": [1, 2, 3, 4], "island": [1, 2]},
+        ),
+        (("Part 1/Chapter 1.txt", "Part 2/Chapter 1.txt"), {"": [1, 2, 3, 4]}),
+    ],
+)
+def test_each_book_of_a_folder_has_its_own_chapters(
+    tmp_path: Path, names: tuple[str, ...], books: dict[str, list[int]]
+) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(manuscript(2), encoding="utf-8")
+    found: dict[str, list[int]] = {}
+    for node in read(tmp_path)[0]:
+        if node.kind == "chapter":
+            found.setdefault(str(node.fields.get("book", "")), []).append(node.sequence or 0)
+    assert {book: sorted(numbers) for book, numbers in found.items()} == books
+
+
 def test_a_markdown_file_with_chapters_is_a_book_and_one_without_a_note(tmp_path: Path) -> None:
     book, note = tmp_path / "book.md", tmp_path / "note.md"
     parts = (f"# Chapter {number}\n\n{text}" for number, text in enumerate(CHAPTERS, start=1))

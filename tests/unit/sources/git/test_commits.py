@@ -10,7 +10,7 @@ from weft import Weft
 from weft.model import Edge, Node
 from weft.ports import Unit
 from weft.sources import open_source
-from weft.sources.git.log import read_log
+from weft.sources.git.log import list_commits, read_log
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -182,6 +182,41 @@ def test_a_merge_without_words_of_its_own_is_left_out(repository: Repository) ->
         "on plain",
         "first",
     ]
+
+
+def test_a_list_of_commits_is_continued_as_git_would_list_them_anew(repository: Repository) -> None:
+    root, before = repository.root, list[str]()
+
+    def expect_the_whole_list() -> None:
+        nonlocal before
+        whole = list_commits(root, 100)
+        assert list_commits(root, 100, before) == whole
+        assert list_commits(root, 2, before[:2]) == whole[:2]
+        before = whole
+
+    first = repository.commit("first", {"a.py": "x = 1\n"})
+    expect_the_whole_list()
+    for number in range(3):
+        repository.commit(f"then {number}")
+    expect_the_whole_list()
+    repository.git("switch", "--quiet", "--create", "side", first)
+    repository.commit("on the side")
+    expect_the_whole_list()
+    repository.git("switch", "--quiet", "main")
+    repository.git("merge", "--quiet", "--no-ff", "--message", "Merge branch", "side")
+    expect_the_whole_list()
+    repository.git("reset", "--quiet", "--hard", "HEAD~2")
+    expect_the_whole_list()
+
+
+def test_a_shallow_clone_that_is_completed_has_its_whole_history(repository: Repository, tmp_path: Path) -> None:
+    for number in range(4):
+        repository.commit(f"number {number}", {"a.py": f"x = {number}\n"})
+    clone = tmp_path / "clone"
+    repository.git("clone", "--quiet", "--depth=2", f"file://{repository.root}", str(clone))
+    assert len(history(clone, tmp_path / "memory")) == 2
+    repository.git("-C", str(clone), "fetch", "--quiet", "--unshallow")
+    assert len(history(clone, tmp_path / "memory")) == 4
 
 
 def test_a_repository_without_commits_has_files_and_no_history(repository: Repository) -> None:

@@ -177,3 +177,15 @@ def test_a_backup_that_is_being_made_is_not_taken_for_one_that_was_interrupted(
         with pytest.raises(StoreBusy, match="Wait for it"):
             add_to_archive(store, archive, START + timedelta(days=3), max_wait_seconds=0.0)
         assert folder.is_dir()
+
+
+def test_backups_stay_in_order_when_the_clock_is_set_back(
+    world: tuple[Path, Path, dict[int, dict[str, str]]], tmp_path: Path
+) -> None:
+    store, archive, held = world
+    with Weft.open(store, embedder=None) as weft:
+        weft.put(Node("put:late", "note", text="written while the clock was years behind"))
+        added = add_to_archive(store, archive, START - timedelta(days=4000))
+    assert list_archive(archive)[-1] == added
+    assert "put:late" in restore(archive, tmp_path / "newest", None)
+    assert restore(archive, tmp_path / "before", added.sequence - 1) == held[max(held)]
