@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from rest_service import Service, make_key, make_service
-from weft.errors import InvalidInput
+from weft.errors import InvalidInput, StoreError
 from weft.interfaces.keys import Grant, KeyRing, KeysUnreadable, Scope
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -226,3 +226,13 @@ def test_a_ring_that_cannot_read_its_file_says_what_to_do(store: Path) -> None:
     (store / "keys.json").unlink()
     with pytest.raises(KeysUnreadable, match="weft keys create"):
         KeyRing(store).all_keys()
+
+
+def test_a_key_that_cannot_be_written_is_refused_in_our_own_words(tmp_path: Path) -> None:
+    ring = KeyRing(tmp_path)
+    kept, _ = ring.create(Grant("first", ("t0",)), NOW)
+    # Where the new file is drafted, nothing can be written.
+    (tmp_path / "keys.json.new").mkdir()
+    with pytest.raises(StoreError, match=r"keys\.json cannot be written .*weft keys list"):
+        ring.create(Grant("second", ("t0",)), NOW)
+    assert [key.id for key in KeyRing(tmp_path).all_keys()] == [kept.id]

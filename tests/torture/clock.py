@@ -6,6 +6,7 @@ Requests must be answered as ever; in the end every acknowledged write must be t
 
 import asyncio
 import json
+import math
 import mmap
 import random
 import shutil
@@ -72,10 +73,12 @@ class _Jumping:
         self, connections: Connections, traffic: Traffic, moved: mmap.mmap, until: float, most: int
     ) -> Tally:
         """Move the clock until the time is over, while callers ask and write; return what callers got."""
+        # How late answers are is for the part overload to say.
+        unhurried = Tally(most_seconds=math.inf)
         # The first answers of each process load models and files.
         await ask_in_turn(connections, traffic, _CALLERS, 1.0)
         asking = asyncio.create_task(
-            ask_in_turn(connections, traffic, _CALLERS, max(until - time.monotonic(), 2.0))
+            ask_in_turn(connections, traffic, _CALLERS, max(until - time.monotonic(), 2.0), unhurried)
         )
         while not asking.done() and self.jumps < most:
             self.jumps += 1

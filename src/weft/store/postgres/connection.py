@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import PoolTimeout
 
@@ -35,13 +35,11 @@ T = TypeVar("T")
 ALL_TENANTS: Final = "*"
 """The value of the setting `weft.tenants` with which row-level security shows every tenant."""
 _SILENCE: Final = {
-    "keepalives_idle": 5,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
+    **{"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3},
+    **{"tcp_user_timeout": 10_000, "connect_timeout": 10},
 }
 """When a connection over a network counts as lost, unless the address says otherwise: after ten seconds in which
-nothing came back (the last is in milliseconds). The system's own would take hours."""
+nothing came back (the fourth is in milliseconds). The system's own would take hours."""
 _SETTINGS: Final = (
     "SET jit = off; SET hnsw.max_scan_tuples = 200000; SET client_min_messages = warning;"
     # The same at the server, or a writer that was cut off would keep all others out for hours.
@@ -50,7 +48,7 @@ _SETTINGS: Final = (
 )
 """Compiling costs more than our short queries take. The graph is walked through at most so many passages: with
 pgvector's default of 20,000 a filter that few passages meet would leave a search without results."""
-SHORTEST_CONNECT_SECONDS: Final = 2
+_SHORTEST_CONNECT_SECONDS: Final = 2
 """libpq takes whole seconds, and no fewer than two."""
 
 _ROW_SECURITY: Final[WeakKeyDictionary[Connection, bool]] = WeakKeyDictionary()
@@ -78,20 +76,23 @@ _BAD_VALUE_CLASSES: Final = ("22", "23", "54")
 def connect(address: Address, server: str = "", seconds: float = 10.0) -> Connection:
     """Open a connection outside the pools that commits every statement on its own."""
     connection = psycopg.connect(
-        server or address.server,
+        bounding_silence(server or address.server),
         autocommit=True,
         prepare_threshold=0,
-        connect_timeout=max(SHORTEST_CONNECT_SECONDS, int(seconds)),
-        **silence_settings(server or address.server),
+        connect_timeout=max(_SHORTEST_CONNECT_SECONDS, int(seconds)),
     )
     configure(connection, address)
     return connection
 
 
-def silence_settings(server: str) -> dict[str, Any]:
-    """Return when a connection counts as lost, as far as the address of the server does not say so itself."""
-    given = conninfo_to_dict(server)
-    return {name: value for name, value in _SILENCE.items() if name not in given}
+def bounding_silence(server: str) -> str:
+    """Return the address of a server with when a connection counts as lost, unless it says so itself."""
+    try:
+        given = conninfo_to_dict(server)
+    except psycopg.ProgrammingError:
+        # Whoever connects is told what is wrong with it.
+        return server
+    return make_conninfo(server, **{name: value for name, value in _SILENCE.items() if name not in given})
 
 
 def configure(connection: Connection, address: Address) -> None:

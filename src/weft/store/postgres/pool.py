@@ -15,14 +15,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from weft.errors import StoreError
 from weft.store.open import Address
-from weft.store.postgres.connection import (
-    SHORTEST_CONNECT_SECONDS,
-    Connection,
-    configure,
-    connect,
-    is_lost,
-    silence_settings,
-)
+from weft.store.postgres.connection import Connection, bounding_silence, configure, connect, is_lost
 
 _SPARE_WAIT_SECONDS: Final = 0.001
 """A second connection only helps when it is idle: a longer wait is better spent searching on the first one."""
@@ -47,15 +40,11 @@ class ReaderPool:
         self.address, self.server = address, server
         self._wait_seconds, self.spare_wait_seconds = wait_seconds, _SPARE_WAIT_SECONDS
         self._pool: ConnectionPool[Connection] = ConnectionPool(
-            server,
+            bounding_silence(server),
             # A store that is only opened costs the server no connection.
             min_size=0,
             max_size=address.connections,
-            kwargs={
-                "autocommit": True,
-                "connect_timeout": max(SHORTEST_CONNECT_SECONDS, int(wait_seconds)),
-                **silence_settings(server),
-            },
+            kwargs={"autocommit": True},
             configure=lambda connection: configure(connection, address),
             open=False,
             timeout=wait_seconds,

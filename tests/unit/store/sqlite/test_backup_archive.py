@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from weft import Node, Weft
-from weft.errors import InvalidInput, StoreBusy, StoreCorrupt
+from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError
+from weft.store.sqlite.backup import make_backup
 from weft.store.sqlite.backup_archive import (
     INCREMENT,
     add_to_archive,
@@ -189,3 +190,15 @@ def test_backups_stay_in_order_when_the_clock_is_set_back(
     assert list_archive(archive)[-1] == added
     assert "put:late" in restore(archive, tmp_path / "newest", None)
     assert restore(archive, tmp_path / "before", added.sequence - 1) == held[max(held)]
+
+
+def test_an_archive_that_cannot_be_written_is_told_with_its_place(
+    world: tuple[Path, Path, dict[int, dict[str, str]]], tmp_path: Path
+) -> None:
+    store, _, _ = world
+    (tmp_path / "file").write_text("no folder")
+    for target in (tmp_path / "file" / "archive", tmp_path / "file"):
+        with pytest.raises(StoreError, match=r"file.* cannot be written or read"):
+            add_to_archive(store, target, START)
+    with pytest.raises(StoreError, match=r"backup cannot be written or read"):
+        make_backup(store, tmp_path / "file" / "backup", START)
