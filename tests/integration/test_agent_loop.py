@@ -1,6 +1,7 @@
 """An agent at work, as it was recorded: it asks, edits, asks again, and shows what was cited."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,21 @@ def test_asking_editing_and_asking_again_over_mcp(cli: Cli, repository: Path) ->
     hits = text(call(weft, "search", query="def take_one(", exact=True)).splitlines()
     assert "def take_one(" in text(call(weft, "fetch", key=hits[1].partition(": ")[0]))
     assert "No such links" in text(call(weft, "fetch", key="take_one", what="links", types=["tests"]))
+
+
+def test_what_is_not_committed_is_told_on_the_command_line_and_over_mcp(cli: Cli, repository: Path) -> None:
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "All there is"]):
+        subprocess.run(
+            ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], cwd=repository, check=True
+        )
+    assert cli("index", ".").code == 0
+    queue = repository / "pigeonhole" / "queue.py"
+    queue.write_text(queue.read_text().replace("def take(", "def take_one("))
+    (repository / "pigeonhole" / "fresh.py").write_text("x = 1\n")
+    told = cli("context", "what am I changing?").out
+    assert told == text(call(server(store=repository / ".weft"), "context", topic="what am I changing?")) + "\n"
+    assert "+    def take_one(" in told
+    assert "-    def take(" in told
+    assert "pigeonhole/fresh.py" in told
+    # Nothing of it is stored.
+    assert "uncommitted" not in cli("search", "take_one").out

@@ -31,6 +31,7 @@ SOURCE = str(Path(weft.__file__).parents[1])
         (["context"], ["question is empty"]),
         (["context", " \t\n"], ["question is empty"]),
         (["search", " "], ["question is empty"]),
+        (["search", "x", "--path", "src"], ["'path' goes with an exact search"]),
         (["context", "x", "--profile", "nots"], ["'nots'", "Did you mean 'notes'", "general"]),
         (["context", "x", "--lens", "genera"], ["'genera'", "Did you mean 'general'"]),
         (["context", "x", "--kind", "chaptr"], ["'chaptr'", "Did you mean 'chapter'", "character"]),

@@ -1,6 +1,7 @@
 """`weft diff`, `weft history`, sessions and `weft install` on the command line."""
 
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,20 @@ def test_install_names_the_store_where_the_client_would_not_find_it(cli: Cli, wo
         assert words(*client)[-2:] == ["--store", str(world)]
     assert words("codex", "--write", "--tenant", "t")[-3:] == ["--write", "--tenant", "t"]
     assert words("codex", "--command", "uvx weft")[:2] == ["weft", "mcp"]
+
+
+def test_a_file_that_a_repository_shares_names_the_program_without_a_path(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "weft"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    assert cli("install", "claude-code").code == 0
+    assert read(Path(".mcp.json"))["mcpServers"]["weft"]["command"] == "weft"
+    alone = json.loads(cli("install", "claude-code", "--user", "--dry-run", "--json").out)["server"]
+    assert Path(alone["command"]).is_absolute()
 
 
 def test_install_prints_the_entry_for_any_other_client(cli: Cli) -> None:

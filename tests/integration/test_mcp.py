@@ -173,6 +173,7 @@ def test_the_usual_names_and_types_of_arguments_are_taken(weft: Any, arguments: 
         ("context", {"topic": "x", "query": "y"}, "given twice"),
         ("search", {}, "query is empty"),
         ("search", {"query": "x", "limit": 0}, "from 1 to 200"),
+        ("search", {"query": "x", "around": 2}, "'around' goes with an exact search"),
         ("fetch", {}, "No key is given"),
         ("fetch", {"key": "no such thing"}, "No node is named 'no such thing'"),
         ("fetch", {"key": "Tamsin Roke", "page": 99}, "no page 99"),

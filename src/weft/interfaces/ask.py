@@ -92,6 +92,13 @@ def clean_session_name(name: str | None) -> str | None:
     return cleaned
 
 
+def refuse_exact_options(values: Mapping[str, Any]) -> None:
+    """Refuse what only a search for an exact text does: left out silently, it would seem to have been heeded."""
+    for name in ("path", "around"):
+        if values.get(name):
+            raise InvalidInput(f"{name!r} goes with an exact search. Set 'exact' too, or leave {name!r} out.")
+
+
 def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> tuple[str, ...]:
     """Refuse kinds and sources that the tenants do not have; return a note for each tenant that holds nothing."""
     notes = []

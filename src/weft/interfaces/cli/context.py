@@ -12,7 +12,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput, UnknownName
-from weft.interfaces.ask import ask, check_filter, finish_reading
+from weft.interfaces.ask import ask, check_filter, finish_reading, refuse_exact_options
 from weft.interfaces.cli import AsJson, EmbedderSpec, StoreFolder, output, whole_number_parser
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import (
@@ -85,6 +85,7 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
         if values["exact"]:
             _search_exactly(question, view, wanted, values, store, as_json)
             return
+        refuse_exact_options(values)
         with config.open_weft(store, embedder=embedder) as weft, show_progress("searching"):
             notes = check_filter(weft, wanted, view.tenants)
             found = weft.search(

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from weft.api.reader import GENERAL
 from weft.errors import InvalidInput, UnknownName
-from weft.interfaces.ask import ask, check_filter
+from weft.interfaces.ask import ask, check_filter, refuse_exact_options
 from weft.interfaces.describe import (
     SEARCH_COLUMNS,
     exact_lines,
@@ -133,6 +133,7 @@ def search(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
             hits = find_exact(question, wanted, reading, path, around)
         lines = exact_lines(question, hits, arguments.get("limit", _EXACT_LINES))
         return Answer((cut("\n".join(lines), served.settings.max_text_tokens),), {"results": len(hits)})
+    refuse_exact_options(arguments)
     found = weft.search(
         question,
         limit=arguments.get("limit", 10),
