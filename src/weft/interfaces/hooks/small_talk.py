@@ -44,7 +44,7 @@ _GO_AHEAD: Final = _words(
     "abort accept add ahead amend answer apply approve approved begin branch build cancel carry change changes "
     "check checks choose clean commit commits complete confirm confirmed continue decline delete deploy "
     "discard do drop everything execute fetch file files finish fix format going ignore it keep lint main make "
-    "master merge message messages name pass passed passes passing pause pick pr proceed publish pull push "
+    "master merge message messages name open pass passed passes passing pause pick pr proceed publish pull push "
     "rebase redo reject release remove rename repeat reply rerun resume retry revert run save send ship skip "
     "squash start stash submit suite sync tag take test tests try undo update use"
 )

@@ -43,6 +43,8 @@ GO_AHEADS = [
     "retry",
     "Fix it.",
     "yes, delete them all",
+    "open a pr",
+    "open the file again",
 ]
 THANKS = [
     "thanks",
