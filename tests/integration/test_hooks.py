@@ -101,6 +101,17 @@ def test_a_session_starts_with_the_standing_rules_which_no_page_repeats(folder: 
     assert "Use tabs" in prompt(folder, "Who approves refunds above 500 euros?", "another").text
 
 
+def test_a_prompt_is_answered_from_the_files_as_they_are_now(tmp_path: Path) -> None:
+    for name, text in TOPICS.items():
+        (tmp_path / f"{name}.md").write_text(f"# {name.title()}\n\n{text}\n")
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.index(tmp_path)
+    (tmp_path / "refunds.md").write_text(f"# Refunds\n\n{TOPICS['refunds'].replace('Odile', 'Hermengild')}\n")
+    text = prompt(tmp_path, "Who approves refunds above 500 euros?").text
+    assert "Hermengild" in text
+    assert "Odile" not in text
+
+
 def test_a_compacted_session_is_told_the_standing_rules_again(folder: Path) -> None:
     send(folder, "SessionStart", source="startup")
     assert "Standing rules" not in send(folder, "SessionStart", source="resume").text
