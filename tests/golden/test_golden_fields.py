@@ -172,7 +172,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "max_tokens": case("repo", "general", Request(LOCKED.question), max_tokens=200),
         "format": general(format="plain"),
         "floor": general(floor=1.0),
-        "noise": general(noise=1.0),
+        "noise": case("repo", "general", replace(LOCKED, max_tokens=4000), noise=1.0),
         "select": Case(
             "repo",
             "general",
@@ -223,7 +223,14 @@ def cases() -> dict[tuple[str, str], Case]:
         "snippet_semantic": inside("repo", "general", LOCKED, "fusion", snippet_semantic=0.0),
     }
     scored = {
-        "combine": score({"weights": {"relevance": 1.0, "recency": 1.0}}, combine="product"),
+        "combine": inside(
+            "repo",
+            "general",
+            replace(LOCKED, max_tokens=4000),
+            "score",
+            {"weights": {"relevance": 1.0, "recency": 1.0}},
+            combine="product",
+        ),
         "weights": score(weights={"importance": 1.0}),
         "without": Case(
             "repo-words",
