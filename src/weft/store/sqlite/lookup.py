@@ -222,9 +222,14 @@ def find_names(
         if not asked:
             return {}
         # All at once, because a statement costs as much as several rows.
+        encoded = msgspec.json.encode(asked).decode()
+        listed: str = "json_each(?)"
+        given: list[object] = [encoded]
+        if "\\u0000" in encoded:
+            # SQLite ends a text in JSON at a zero byte, but not one that is given by itself.
+            listed, given = f"(SELECT column1 AS value FROM (VALUES {', '.join(['(?)'] * len(asked))}))", asked
         rows = connection.execute(
-            f"SELECT j.value, n.tenant_id, n.key, n.id FROM json_each(?) j {tables} WHERE {visible.of('n')}",
-            (msgspec.json.encode(asked).decode(),),
+            f"SELECT j.value, n.tenant_id, n.key, n.id FROM {listed} j {tables} WHERE {visible.of('n')}", given
         ).fetchall()
         # By tenant name and key: ids depend on the order in which nodes were stored.
         rows.sort(key=lambda row: (visible.tenants[row[1]], row[2]))
