@@ -58,7 +58,7 @@ def test_the_cast_is_drawn_the_same_every_time_and_a_mark_leads_on(explorer: Exp
 def test_memories_filter_and_experiences_stand_beside_them(explorer: Explorer) -> None:
     explorer.open(view="memory")
     explorer.press("/")
-    explorer.press("lease")
+    explorer.press("laptop")
     shown = "return [...document.querySelectorAll('.learned li')].filter(each => !each.hidden).length"
     explorer.wait(f"{shown} === 1")
     explorer.open(("of", "experiences"), view="memory")
