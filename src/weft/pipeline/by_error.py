@@ -20,7 +20,7 @@ _PLACE_VALUE: Final = 0.8
 _TYPE_VALUE: Final = 0.5
 """How much the type itself is wanted: its name already stands where it is raised."""
 _LATER: Final = 0.15
-"""What each error is wanted less than the one before it."""
+"""The amount by which each error is wanted less than the one before it."""
 _ERROR: Final = re.compile(r"(?:Error|Exception|Failure|Fault|Throwable|Warning)\b")
 """The ending of an error's name, or of the one that it extends."""
 _HEAD: Final = re.compile(r"[:{]")

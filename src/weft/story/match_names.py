@@ -41,7 +41,7 @@ family."""
 _MIN_KNOWN_OWNER: Final = 20
 """One bare use of the surname says nothing of a person who is mentioned so often otherwise."""
 _RIVAL_SHARE: Final = 0.1
-"""Whoever has a smaller share of another's mentions is not meant by the surname that both bear."""
+"""A person with a smaller share of another's mentions is not meant by the surname that both bear."""
 _TOLD_APART_SHARE: Final = 0.2
 """A person who in a larger share of mentions is called by title and given name is not meant by title and
 surname."""

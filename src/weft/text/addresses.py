@@ -145,7 +145,7 @@ class Address(Struct, frozen=True):
     value: str
     key: str
     instead: str = ""
-    """What is given up for the value, where a choice is made for everything."""
+    """The thing that is given up for the value, where a choice is made for everything."""
 
     def gives_same_value(self, other: "Address") -> bool:
         """Return whether two statements about one thing also say the same about it."""

@@ -1,4 +1,4 @@
-"""What help shows beside what Typer makes of the functions: commands in sections, whole summaries, and examples.
+"""Add to the help that Typer makes of the functions: commands in sections, whole summaries, and examples.
 
 Loaded only when help is printed.
 """
@@ -49,7 +49,7 @@ EXAMPLES: Final = {
     "share": ("weft share support handbook",),
     "completion": ("weft completion bash > ~/.local/share/bash-completion/completions/weft",),
 }
-"""What to type, by command: first the shortest form that does something, then one with what is used most."""
+"""Lines to type, by command: first the shortest form that does something, then one with what is used most."""
 
 
 class Group(TyperGroup):

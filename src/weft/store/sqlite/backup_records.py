@@ -74,7 +74,7 @@ def replay(log: Path, database: Path, sequence: int | None) -> None:
 
 
 class _Undo:
-    """What a transaction is about to change."""
+    """The pages that a transaction is about to change, to be put back."""
 
     def __init__(self, out: BinaryIO, page_bytes: int, transaction: Transaction) -> None:
         self._out, self._page_bytes = out, page_bytes
