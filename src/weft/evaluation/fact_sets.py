@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from weft.errors import InvalidInput, UnknownName
-from weft.evaluation.report import Row, mean, percentile
+from weft.evaluation.report import Row, mean, percentile, shared_notes
 from weft.evaluation.run import Progress
 from weft.ports import TokenCounter
 
@@ -254,19 +254,13 @@ def summarise_pages(verdicts: Sequence[PageVerdict], budgets: Sequence[int]) -> 
             for budget, some in by_budget.items()
         },
         "latency_ms": {"p50": round(percentile(times, 0.5), 3), "p95": round(percentile(times, 0.95), 3)},
-        "notes": _shared_notes(verdicts),
+        "notes": shared_notes([verdict.notes for verdict in verdicts]),
     }
 
 
 def _count_grades(verdicts: Sequence[PageVerdict]) -> Row:
     counts = Counter(verdict.grade for verdict in verdicts)
     return {str(grade): counts[grade] for grade in Grade}
-
-
-def _shared_notes(verdicts: Sequence[PageVerdict]) -> list[str]:
-    """Return the notes that every page has: they are about the set-up, not about a question."""
-    first = verdicts[0].notes if verdicts else ()
-    return [note for note in first if all(note in verdict.notes for verdict in verdicts)]
 
 
 def verdict_rows(verdicts: Sequence[PageVerdict]) -> list[Row]:

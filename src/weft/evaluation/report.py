@@ -64,7 +64,7 @@ def summarise(answers: Sequence[QuestionResult], evaluation: Evaluation, costs: 
         "index_seconds": round(costs.index_seconds, 3),
         "peak_mb": None if costs.peak_mb is None else round(costs.peak_mb, 1),
         **_input_problems(evaluation),
-        "notes": _shared_notes(answers),
+        "notes": shared_notes([answered.notes for answered in answers]),
     }
 
 
@@ -82,10 +82,10 @@ def _by_category(answers: Sequence[QuestionResult], by_question: Sequence[Mappin
     return {"categories": table}
 
 
-def _shared_notes(answers: Sequence[QuestionResult]) -> list[str]:
+def shared_notes(notes_of_pages: Sequence[Sequence[str]]) -> list[str]:
     """Return the notes that every page has: they are about the set-up, not about a question."""
-    first = answers[0].notes if answers else ()
-    return [note for note in first if all(note in answered.notes for answered in answers)]
+    first, *others = notes_of_pages or ((),)
+    return [note for note in first if all(note in notes for notes in others)]
 
 
 def _fill(pages: Sequence[PageResult]) -> float:

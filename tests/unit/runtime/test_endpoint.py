@@ -2,6 +2,7 @@
 
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -12,7 +13,7 @@ from weft.runtime.endpoint import EndpointFailure, JsonEndpoint
 class _Moved(BaseHTTPRequestHandler):
     """Sends every question on to another address, and notes what arrives there."""
 
-    arrived: list[str] = []
+    arrived: ClassVar[list[str]] = []
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
