@@ -147,6 +147,8 @@ class NamedTree(HasTree, Protocol):
 
 
 # --- records ---------------------------------------------------------------------------------------------------
+
+
 def record_file(store: Path, tenant: str, source: str) -> Path:
     """Return the file in which the record of a source is kept."""
     digest = xxhash.xxh3_64_hexdigest(f"{tenant}/{source}".encode())
@@ -226,6 +228,8 @@ def find_moved(store: Path, tenant: str, root: Path, name: str) -> TreeRecord | 
 
 
 # --- comparing ---------------------------------------------------------------------------------------------------
+
+
 def compare(record: TreeRecord, root: Path) -> TreeChanges:
     """Return what differs between a record and the files below the root now."""
     if not root.exists():
