@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from weft.embed.endpoint import EndpointFailure, JsonEndpoint
 from weft.embed.static import cut, split_bert_words
 from weft.errors import EmbedderError, InvalidInput, MissingExtra, MissingPackage
+from weft.runtime.endpoint import EndpointFailure, JsonEndpoint
 
 TEXTS_PER_REQUEST = 128
 """Texts sent in one request: servers limit its size, and fewer cost more round trips."""

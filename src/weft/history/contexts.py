@@ -12,7 +12,6 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 import orjson
 from msgspec import Struct
@@ -26,6 +25,7 @@ from weft.model import (
     Item,
     LedgerEntry,
     Node,
+    NodeRef,
     PlacedSection,
     Received,
     Request,
@@ -138,15 +138,14 @@ def _plain_value(value: object) -> object:
 # --- what a page showed ----------------------------------------------------------------------------------------
 
 
-def read_shown(context: Context) -> dict[tuple[str, str], Shown]:
+def read_shown(context: Context) -> dict[NodeRef, Shown]:
     """Return what the page shows of each node, by tenant and key."""
     shown: dict[tuple[str, str], Shown] = {}
     for item in printed_items(context.page.sections):
         if item.detail in _CONTENT_DETAILS:
             node = item.candidate.node
-            ref = (node.tenant, node.key)
             spans = None if item.detail is Detail.WHOLE else item.spans
-            shown[ref] = join_shown(shown.get(ref), Shown(fingerprint(node), spans))
+            shown[node.ref] = join_shown(shown.get(node.ref), Shown(fingerprint(node), spans))
     return shown
 
 
@@ -172,7 +171,7 @@ def is_received(received: Received | None, candidate: Candidate) -> bool:
     if received is None:
         return False
     node = candidate.node
-    shown = received.nodes.get((node.tenant, node.key))
+    shown = received.nodes.get(node.ref)
     if shown is None or shown.fingerprint != fingerprint(node):
         return False
     if shown.spans is None or not candidate.spans:
@@ -197,7 +196,7 @@ class Record(Struct, frozen=True):
     request: Mapping[str, Any]
     notes: tuple[str, ...]
     ledger: tuple[LedgerEntry, ...]
-    fingerprints: Mapping[tuple[str, str], str]
+    fingerprints: Mapping[NodeRef, str]
     manifest: tuple[Mapping[str, Any], ...] = ()
 
     @property
@@ -206,6 +205,16 @@ class Record(Struct, frozen=True):
         question = self.request.get("question") or ", ".join(self.request.get("start", ()))
         topics = [topic["question"] or ", ".join(topic["start"]) for topic in self.request.get("topics", ())]
         return str(question or " / ".join(topics))
+
+    @property
+    def session(self) -> str:
+        """The name of the session that it was handed to; empty for none."""
+        return str(self.request.get("session") or "")
+
+    @property
+    def tenants(self) -> frozenset[str]:
+        """The tenants that were read for it."""
+        return frozenset(self.request.get("view", {}).get("tenants", ()))
 
 
 def make_record(context: Context, request: Request, made: datetime) -> Record:
@@ -222,7 +231,7 @@ def make_record(context: Context, request: Request, made: datetime) -> Record:
         notes=context.notes,
         ledger=context.ledger,
         # Content is not kept, only its fingerprint: enough to say later that it changed.
-        fingerprints={(node.tenant, node.key): fingerprint(node) for node in nodes},
+        fingerprints={node.ref: fingerprint(node) for node in nodes},
         manifest=tuple(orjson.loads(orjson.dumps(context.manifest, default=asdict))),
     )
 
@@ -265,7 +274,7 @@ class History:
         # One writing connection for all threads, because SQLite lets only one of them write anyway.
         self._guard = threading.Lock()
 
-    def keep(self, record: Record, session: str | None, shown: Mapping[tuple[str, str], Shown]) -> None:
+    def keep(self, record: Record, session: str | None, shown: Mapping[NodeRef, Shown]) -> None:
         """Store a context, and what it showed to its session; the oldest ones make room."""
         with self.writing() as connection:
             _put_context(connection, record, self.max_contexts)
@@ -296,7 +305,7 @@ class History:
         """Return the kept context with this whole id if it was made of these tenants alone."""
         rows = self.read("SELECT body FROM contexts WHERE id = ?", (id,))
         record = from_bytes(zlib.decompress(rows[0][0])) if rows else None
-        return record if record and set(record.request.get("view", {}).get("tenants", ())) <= {*tenants} else None
+        return record if record and record.tenants <= {*tenants} else None
 
     def recent(self, limit: int) -> tuple[Record, ...]:
         """Return the contexts handed out last, newest first."""
@@ -314,10 +323,8 @@ class History:
             return
         with self.writing() as connection:
             for place, body in connection.execute("SELECT place, body FROM contexts").fetchall():
-                record = orjson.loads(zlib.decompress(body))
-                read = {entry.get("tenant") for entry in record["ledger"]}
-                read.update(record["request"].get("view", {}).get("tenants", ()))
-                if tenant in read:
+                record = from_bytes(zlib.decompress(body))
+                if tenant in record.tenants or any(entry.tenant == tenant for entry in record.ledger):
                     connection.execute("DELETE FROM contexts WHERE place = ?", (place,))
             connection.execute("DELETE FROM received WHERE tenant = ?", (tenant,))
 
@@ -334,7 +341,7 @@ class History:
             return []
         with _explain_errors(self.file):
             # Read-only and by URI, so that asking never makes a file or takes a lock for writing.
-            address = f"file:{quote(self.file.resolve().as_posix())}?mode=ro"
+            address = f"{self.file.resolve().as_uri()}?mode=ro"
             connection = sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)
             try:
                 return connection.execute(statement, values).fetchall()
@@ -429,7 +436,7 @@ def touch_session(connection: sqlite3.Connection, session: str, max_sessions: in
         connection.execute(f"DELETE FROM {table} WHERE session NOT IN (SELECT name FROM sessions)")
 
 
-def _put_shown(connection: sqlite3.Connection, session: str, shown: Mapping[tuple[str, str], Shown]) -> None:
+def _put_shown(connection: sqlite3.Connection, session: str, shown: Mapping[NodeRef, Shown]) -> None:
     """Add what a page showed to what its session received before."""
     for (tenant, key), now in sorted(shown.items()):
         row_key = (session, tenant, key)

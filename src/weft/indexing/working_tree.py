@@ -16,6 +16,7 @@ import xxhash
 from msgspec import Struct, field
 
 from weft.ports import MISSING, FileStamp, HasTree, Tree, folder_stamp
+from weft.runtime.files import replace_file
 
 _REF: Final = "ref: "
 _GIT_FOLDER: Final = "gitdir: "
@@ -177,12 +178,10 @@ def _content_digest(root: Path, name: str, stamp: FileStamp) -> str:
 
 
 def save_record(store: Path, record: TreeRecord) -> None:
-    """Write a record in one step, so that readers never see half of it."""
+    """Write the record of a source."""
     file = record_file(store, record.tenant, record.source)
     file.parent.mkdir(exist_ok=True)
-    partial = file.with_suffix(f".{os.getpid()}.partial")
-    partial.write_bytes(msgspec.json.encode(record))
-    partial.replace(file)
+    replace_file(file, msgspec.json.encode(record))
 
 
 def remove_record(store: Path, tenant: str, source: str) -> None:

@@ -45,6 +45,7 @@ __all__ = [
     "binary_problem",
     "clean",
     "decode",
+    "error_line",
     "exclusion_reason",
     "file_stamp",
     "is_vendored",
@@ -63,6 +64,9 @@ MAX_TEXT_BYTES: Final = MAX_TEXT_CHARACTERS * 4
 
 BINARY_SNIFF_BYTES: Final = 8192
 """Bytes at the beginning of a file that are searched for a NUL; git decides by nearly as many (8,000)."""
+
+_MAX_ERROR_CHARACTERS: Final = 160
+"""How much of a parser's complaint a problem quotes: enough to find the place."""
 
 STORY: Final = "story"
 NOTES: Final = "notes"
@@ -351,6 +355,11 @@ def looks_binary(content: bytes) -> bool:
 def binary_problem(name: str) -> Problem:
     """Return the problem that reports a file that is not text."""
     return Problem(name, "The file is binary (or UTF-16). Save it as UTF-8 text if it should be indexed.")
+
+
+def error_line(error: Exception) -> str:
+    """Return what a parser complains of, in one line, as a problem quotes it."""
+    return " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
 
 
 def decode(content: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from weft.model import Context, Detail, LedgerEntry, ManifestEntry, NodeRef, Origin, Step
+from weft.model import Context, LedgerEntry, ManifestEntry, NodeRef, Origin, Step
 from weft.profiles.types import Profile
 
 _DECIMALS: Final = 3
@@ -115,12 +115,3 @@ def _sections(context: Context, profile: Profile) -> list[dict[str, Any]]:
             }
         )
     return drawn
-
-
-def printed(context: Context) -> dict[NodeRef, LedgerEntry]:
-    """Return the entries of the nodes that a page prints."""
-    shown: dict[NodeRef, LedgerEntry] = {}
-    for entry in context.ledger:
-        if entry.detail is not Detail.DROPPED:
-            shown.setdefault((entry.tenant, entry.key), entry)
-    return shown

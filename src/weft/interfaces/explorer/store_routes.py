@@ -23,7 +23,7 @@ from weft.interfaces.rest.served_store import Served
 from weft.model import DEFAULT_TENANT, LedgerEntry, View
 from weft.overview.cast import read_cast
 from weft.overview.census import take_census
-from weft.overview.given import Given, read_given, session_of
+from weft.overview.given import Given, read_given
 from weft.overview.learned import read_learned
 from weft.overview.timeline import read_timeline
 
@@ -158,11 +158,10 @@ def sessions(
 
 def may_see(caller: Caller, record: Record, readable: set[str]) -> bool:
     """Return whether a caller may see a kept context: its tenants are readable, its session is the caller's."""
-    tenants = set(record.request.get("view", {}).get("tenants", ()))
     # Without keys there is one user; with keys others' sessions are theirs, but for those who administer.
-    is_own = not caller.key or session_of(record).startswith(caller.session(""))
+    is_own = not caller.key or record.session.startswith(caller.session(""))
     may_all = caller.tenants is None and Scope.ADMIN in caller.scopes
-    return tenants <= readable and (is_own or may_all)
+    return record.tenants <= readable and (is_own or may_all)
 
 
 def _given(page: Given) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from weft.errors import StoreError, WeftError
+from weft.errors import InvalidInput, StoreError, WeftError
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -66,6 +66,14 @@ class ServedStore:
         from weft.interfaces.request import read_tenants
 
         return read_tenants(self.settings.tenants)
+
+    def tenant_to_write(self) -> str:
+        """Return the one tenant that is written to; with several it would be a guess."""
+        if len(self.tenants) != 1:
+            raise InvalidInput(
+                f"This server reads {', '.join(self.tenants)}; start one with a single --tenant to write."
+            )
+        return self.tenants[0]
 
     def weft(self, *, create: bool = False) -> "Weft":
         """Return the open store; one that is to be written to is made where there is none."""
