@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from weft.errors import InvalidInput, UnknownName
 from weft.evaluation.report import Row, describe_times, mean, shared_notes
-from weft.evaluation.run import Progress
-from weft.ports import TokenCounter
+from weft.ports import ReportProgress, TokenCounter
 
 _LAYOUT: Final = 'A set of questions is {"name": "…", "questions": [{"id": "…", "text": "…", "facts": ["…"]}]}.'
 """The advice of every error about the content of a set."""
@@ -205,7 +204,7 @@ class PageExam(Struct, frozen=True):
 
 
 def judge_pages(
-    exam: PageExam, clock: Callable[[], float], progress: Progress, keep: KeepPage
+    exam: PageExam, clock: Callable[[], float], progress: ReportProgress, keep: KeepPage
 ) -> tuple[PageVerdict, ...]:
     """Ask every question of every maker with every budget, and return the verdicts in that order."""
     verdicts: list[PageVerdict] = []

@@ -10,10 +10,8 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from weft.indexing.prepare import embed_snippets, embedded_text, title_and_heading
+from weft.indexing.reembed import embed_with_snippets
 from weft.ports import Embedder, ReportProgress
-from weft.scoring.similarity import quantise
-from weft.scoring.snippets import snippet_spans
 from weft.store import SqliteStore
 from weft.store.sqlite.quality_vectors import (
     begin_quality,
@@ -88,13 +86,8 @@ def _embed_passages(
         nodes = snapshot.nodes(sorted({each.row.node_id for each in waiting}))
     # A node that was removed meanwhile takes its passages with it.
     present = [(nodes[each.row.node_id].node, each) for each in waiting if each.row.node_id in nodes]
-    vectors = quantise(quality.embed([embedded_text(node, each.row.passage) for node, each in present]))
-    pieces = [[node.text[start:end] for start, end in snippet_spans(each.snippets)] for node, each in present]
-    headings = [title_and_heading(node, each.row.passage) for node, each in present]
-    snippets = iter(embed_snippets(quality, list(zip(headings, pieces, strict=True))))
-    width = quality.dimensions
+    # All of one width: a text without a word has a vector of zeros.
     return [
-        # All of one width: a text without a word has a vector of zeros.
-        (each.row.id, b"".join([part.ljust(width, b"\0") for part in (vector, *(next(snippets) for _ in texts))]))
-        for (_, each), vector, texts in zip(present, vectors, pieces, strict=True)
+        (each.row.id, b"".join([part.ljust(quality.dimensions, b"\0") for part in parts]))
+        for (_, each), parts in zip(present, embed_with_snippets(quality, present), strict=True)
     ]

@@ -4,7 +4,8 @@ An embedded store is searched by words, and by the new vectors as they arrive. A
 sets of vectors, and the old ones are searched until the switch.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from weft.embed import is_own_model
@@ -112,24 +113,21 @@ def reembed_store(store: "AnyStore", index: Index, embed: Embedder, progress: Re
 def _embed_passages(store: SqliteStore, embed: Embedder, waiting: Sequence[WaitingPassage]) -> list[NewVectors]:
     with store.snapshot_of_all_tenants() as snapshot:
         nodes = snapshot.nodes(sorted({each.row.node_id for each in waiting}))
-    owners = [nodes[each.row.node_id].node for each in waiting]
-    texts = [embedded_text(node, each.row.passage) for node, each in zip(owners, waiting, strict=True)]
-    vectors = quantise(embed.embed(texts))
-    pieces = [_snippet_texts(node, each.snippets) for node, each in zip(owners, waiting, strict=True)]
-    headings = [title_and_heading(node, each.row.passage) for node, each in zip(owners, waiting, strict=True)]
-    snippet_vectors = iter(embed_snippets(embed, list(zip(headings, pieces, strict=True))))
+    vectors = embed_with_snippets(embed, [(nodes[each.row.node_id].node, each) for each in waiting])
     return [
-        NewVectors(
-            each.row.id,
-            vector,
-            replace_vectors(each.snippets, [next(snippet_vectors) for _ in texts], embed.name) if texts else b"",
-        )
-        for each, vector, texts in zip(waiting, vectors, pieces, strict=True)
+        NewVectors(each.row.id, vector, replace_vectors(each.snippets, parts, embed.name) if parts else b"")
+        for each, (vector, *parts) in zip(waiting, vectors, strict=True)
     ]
 
 
-def _snippet_texts(node: Node, stored: bytes) -> list[str]:
-    return [node.text[start:end] for start, end in snippet_spans(stored)]
+def embed_with_snippets(embed: Embedder, owned: Sequence[tuple[Node, WaitingPassage]]) -> Iterator[list[bytes]]:
+    """Yield for each passage, given with its node, its vector and then those of its snippets."""
+    vectors = quantise(embed.embed([embedded_text(node, each.row.passage) for node, each in owned]))
+    texts = [[node.text[start:end] for start, end in snippet_spans(each.snippets)] for node, each in owned]
+    headings = [title_and_heading(node, each.row.passage) for node, each in owned]
+    snippets = iter(embed_snippets(embed, list(zip(headings, texts, strict=True))))
+    for vector, own in zip(vectors, texts, strict=True):
+        yield [vector, *islice(snippets, len(own))]
 
 
 # --- a store on a server -----------------------------------------------------------------------------------------

@@ -147,6 +147,8 @@ class NamedTree(HasTree, Protocol):
 
 
 # --- records ---------------------------------------------------------------------------------------------------
+
+
 def record_file(store: Path, tenant: str, source: str) -> Path:
     """Return the file in which the record of a source is kept."""
     digest = xxhash.xxh3_64_hexdigest(f"{tenant}/{source}".encode())
@@ -248,6 +250,8 @@ def _holds_files(tree: Tree, name: str) -> bool:
 
 
 # --- comparing ---------------------------------------------------------------------------------------------------
+
+
 def compare(record: TreeRecord, root: Path) -> TreeChanges:
     """Return what differs between a record and the files below the root now."""
     if not root.exists():

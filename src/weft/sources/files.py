@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.errors import SourceError
+from weft.model import MAX_TEXT_CHARACTERS
 from weft.ports import (
     CountsSkipped,
     HoldsMemory,
@@ -54,10 +55,6 @@ __all__ = [
     "read_bytes",
     "resolve_link",
 ]
-
-MAX_TEXT_CHARACTERS: Final = 5_000_000
-"""The most characters that the text of one node has. "War and Peace" fits in whole (about three million); a higher
-limit makes a single node cost more memory and time on every page that considers it."""
 
 MAX_TEXT_BYTES: Final = MAX_TEXT_CHARACTERS * 4
 """The most bytes that such a text can have in UTF-8, where no character takes more than four."""

@@ -52,17 +52,16 @@ _DELAY_SECONDS: Final = 1.0
 def show_progress(stage: str, delay: float = _DELAY_SECONDS) -> "Iterator[Progress]":
     """Yield a function to report progress to; a bar appears after `delay` seconds, if stderr is a terminal."""
     if is_quiet() or not sys.stderr.isatty():
-        yield _ignore_progress
+        # Loaded here, because what prints help loads this module.
+        from weft.ports import ignore_progress
+
+        yield ignore_progress
         return
     bar = ProgressBar(stage, delay)
     try:
         yield bar
     finally:
         bar.end()
-
-
-def _ignore_progress(stage: str, done: int, total: int | None) -> None:
-    """Do nothing: a pipe gets no progress bar."""
 
 
 class ProgressBar:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from weft.errors import InvalidInput, StoreError, WeftError
+from weft.errors import InvalidInput, WeftError
 
 if TYPE_CHECKING:
     from weft.api import Weft
-    from weft.config import Environment
 
 
 INSTRUCTIONS: Final = """\
@@ -117,12 +116,7 @@ class ServedStore:
         """Return the folders of the user's profiles and lenses, also before there is a store."""
         from weft import config
 
-        around: Environment = config.read_environment()
-        try:
-            return config.profile_folders(config.find_store(self.settings.store, around), around)
-        # Lenses and profiles can be listed before anything was indexed.
-        except StoreError:
-            return config.profile_folders(None, around)
+        return config.find_profile_folders(self.settings.store)
 
     def after_answer(self) -> tuple[str, ...]:
         """Let what the last question left unread be read in the background; return notes on it for the model."""
