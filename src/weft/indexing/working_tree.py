@@ -227,6 +227,28 @@ def find_moved(store: Path, tenant: str, root: Path, name: str) -> TreeRecord | 
     return None
 
 
+def find_overlaps(store: Path, tenant: str, sources: Collection[str]) -> list[tuple[str, str]]:
+    """List the (inner, outer) pairs of sources where the outer one holds files of the inner, one among `sources`.
+
+    What both hold is in the store twice.
+    """
+    paths = [(record, record.path(store)) for record in load_records(store, [tenant])]
+    return [
+        (inner.source, outer.source)
+        for inner, inside in paths
+        for outer, outside in paths
+        if inside != outside
+        and inside.is_relative_to(outside)
+        and not {inner.source, outer.source}.isdisjoint(sources)
+        and _holds_files(outer.tree, inside.relative_to(outside).as_posix())
+    ]
+
+
+def _holds_files(tree: Tree, name: str) -> bool:
+    """Return whether a file of this name, or one in a folder of this name, was read."""
+    return name in tree.files or any(file.startswith(f"{name}/") for file in tree.files)
+
+
 # --- comparing ---------------------------------------------------------------------------------------------------
 
 

@@ -87,9 +87,7 @@ def index(
         if as_json:
             output.write_json({"store": weft.location, **output.as_dict(report)}, indented=not watch)
         else:
-            _write_report(report, weft.location)
-            if report.entities and not is_quiet():
-                _write_chapters(weft, report.sources, tenant)
+            write_report(weft, report, tenant)
         return report
 
     with config.open_weft(store, embedder=embedder, create=True) as weft:
@@ -144,9 +142,13 @@ def _confirm_move(source: str, before: str, now: Path) -> bool:
     return True
 
 
-def _write_report(report: "Report", location: str) -> None:
+def write_report(weft: "Weft", report: "Report", tenant: str) -> None:
+    """Print what an indexing read, the chapters of its books, what is in the store twice now, and its problems."""
     if not is_quiet():
-        _write_counts(report, location)
+        _write_counts(report, weft.location)
+        if report.entities:
+            _write_chapters(weft, report.sources, tenant)
+        _write_overlaps(weft, report.sources, tenant)
     if report.problems:
         found = output.count_noun(len(report.problems), "problem")
         output.write_note(f"{found}; the rest was indexed:", is_problem=True)
@@ -196,6 +198,17 @@ def _write_chapters(weft: "Weft", sources: "Sequence[str]", tenant: str) -> None
                     f"The chapters are in doubt: {book.doubt}. --as-of is refused until "
                     f"`weft story chapters --accept {book.source}`; `weft story chapters` lists them."
                 )
+
+
+def _write_overlaps(weft: "Weft", sources: "Sequence[str]", tenant: str) -> None:
+    """Say which sources hold the same files, as when a file is indexed after its folder."""
+    from weft.indexing.working_tree import find_overlaps
+
+    for inner, outer in find_overlaps(weft.folder, tenant, sources):
+        output.write_note(
+            f"{inner!r} lies in {outer!r}, which holds its files too: they are in the store twice. "
+            f"`weft remove {inner}` or `weft remove {outer}` takes one of the two out."
+        )
 
 
 def _plural(kind: str) -> str:
