@@ -6,7 +6,7 @@ import threading
 import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
@@ -140,7 +140,7 @@ def _plain_value(value: object) -> object:
 
 def read_shown(context: Context) -> dict[NodeRef, Shown]:
     """Return what the page shows of each node, by tenant and key."""
-    shown: dict[tuple[str, str], Shown] = {}
+    shown: dict[NodeRef, Shown] = {}
     for item in printed_items(context.page.sections):
         if item.detail in _CONTENT_DETAILS:
             node = item.candidate.node
@@ -285,11 +285,10 @@ class History:
 
     def find(self, name: str) -> Record:
         """Return the kept context with this id, or with an id that begins like this."""
-        rows: list[tuple[str, bytes]] = []
-        if len(name) >= _MIN_PREFIX_CHARACTERS:
-            # Whatever begins with the name sorts before the name followed by the last of all characters.
-            bounds = (name, f"{name}\U0010ffff")
-            rows = self.read("SELECT id, body FROM contexts WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 3", bounds)
+        # Whatever begins with the name sorts before the name followed by the last of all characters.
+        bounds = (name, f"{name}\U0010ffff")
+        query = "SELECT id, body FROM contexts WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 3"
+        rows = self.read(query, bounds) if len(name) >= _MIN_PREFIX_CHARACTERS else []
         if len(rows) > 1:
             ids = ", ".join(id for id, _ in rows)
             raise InvalidInput(f"Several kept contexts begin with {name!r}: {ids}. Give more of the id.")
@@ -342,11 +341,8 @@ class History:
         with _explain_errors(self.file):
             # Read-only and by URI, so that asking never makes a file or takes a lock for writing.
             address = f"{self.file.resolve().as_uri()}?mode=ro"
-            connection = sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)
-            try:
+            with closing(sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)) as connection:
                 return connection.execute(statement, values).fetchall()
-            finally:
-                connection.close()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

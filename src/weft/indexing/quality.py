@@ -10,8 +10,10 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from weft.indexing.reembed import embed_with_snippets
+from weft.indexing.prepare import embedded_text
+from weft.indexing.reembed import embed_their_snippets
 from weft.ports import Embedder, ReportProgress
+from weft.scoring.similarity import quantise
 from weft.store import SqliteStore
 from weft.store.sqlite.quality_vectors import (
     begin_quality,
@@ -86,8 +88,9 @@ def _embed_passages(
         nodes = snapshot.nodes(sorted({each.row.node_id for each in waiting}))
     # A node that was removed meanwhile takes its passages with it.
     present = [(nodes[each.row.node_id].node, each) for each in waiting if each.row.node_id in nodes]
+    vectors = quantise(quality.embed([embedded_text(node, each.row.passage) for node, each in present]))
     # All of one width: a text without a word has a vector of zeros.
     return [
-        (each.row.id, b"".join([part.ljust(quality.dimensions, b"\0") for part in parts]))
-        for (_, each), parts in zip(present, embed_with_snippets(quality, present), strict=True)
+        (each.row.id, b"".join([part.ljust(quality.dimensions, b"\0") for part in (vector, *parts)]))
+        for (_, each), vector, parts in zip(present, vectors, embed_their_snippets(quality, present), strict=True)
     ]

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from weft.interfaces.cli import BAD_INPUT, is_quiet
-from weft.interfaces.describe import one_line, printable, table_lines
+from weft.interfaces.describe import count_noun, one_line, printable, table_lines
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -219,11 +219,6 @@ def short_path(location: Path | str) -> str:
         return str(location)
     path = Path(location)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-
-
-def count_noun(number: int, singular: str, plural: str | None = None) -> str:
-    """Return a number with its noun, as in `1 file` and `1,200 files`."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def engine_versions(engine: Mapping[str, str | int]) -> str:

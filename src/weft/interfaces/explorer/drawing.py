@@ -63,7 +63,8 @@ def describe_place(origin: Origin) -> str:
     return origin.file or origin.url or origin.commit or origin.source
 
 
-def _row(entry: LedgerEntry) -> dict[str, Any]:
+def describe_entry(entry: LedgerEntry) -> dict[str, Any]:
+    """Return what every list of candidates shows of one."""
     return {
         "key": entry.key,
         "tenant": entry.tenant,
@@ -71,10 +72,16 @@ def _row(entry: LedgerEntry) -> dict[str, Any]:
         "title": entry.title or entry.key,
         "section": entry.section,
         "score": round(entry.score, _DECIMALS),
-        "parts": {name: round(value, _DECIMALS) for name, value in entry.parts.items() if round(value, _DECIMALS)},
-        "path": describe_path(entry.match_source, entry.path),
         "detail": entry.detail.value,
         "tokens": entry.tokens,
+    }
+
+
+def _row(entry: LedgerEntry) -> dict[str, Any]:
+    return {
+        **describe_entry(entry),
+        "parts": {name: round(value, _DECIMALS) for name, value in entry.parts.items() if round(value, _DECIMALS)},
+        "path": describe_path(entry.match_source, entry.path),
         "reason": str(entry.reason),
     }
 

@@ -10,9 +10,9 @@ from pydantic import Field
 from starlette.responses import Response
 
 from weft.history import Record
-from weft.interfaces.explorer.asked import Name, chosen_tenants, readable_tenants
+from weft.interfaces.explorer.asked import AsOf, Name, TenantNames, chosen_tenants, readable_tenants
 from weft.interfaces.explorer.background import read_progress, start_indexing
-from weft.interfaces.explorer.drawing import describe_path
+from weft.interfaces.explorer.drawing import describe_entry, describe_path
 from weft.interfaces.explorer.shell import answered
 from weft.interfaces.keys import Scope
 from weft.interfaces.request import clean
@@ -51,14 +51,14 @@ def check_may_write(service: Served, caller: Caller, tenant: str, header: str | 
 class Tenants(Known):
     """The tenants that a view is about."""
 
-    tenants: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
+    tenants: TenantNames = Field(default_factory=list)
 
 
 class OneTenant(Known):
     """The tenant that a view is about, and up to which point of its story."""
 
     tenant: Name = DEFAULT_TENANT
-    as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+    as_of: AsOf = None
 
 
 @router.get("/census")
@@ -81,7 +81,7 @@ class Track(Tenants):
 
     track: Annotated[str, Field(max_length=40)] = ""
     span: Annotated[str, Field(max_length=200)] = ""
-    as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+    as_of: AsOf = None
 
 
 @router.get("/timeline")
@@ -180,15 +180,7 @@ def _given(page: Given) -> dict[str, Any]:
 
 
 def _item(entry: LedgerEntry) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "tenant": entry.tenant,
-        "kind": entry.kind,
-        "title": entry.title or entry.key,
-        "detail": entry.detail.value,
-        "tokens": entry.tokens,
-        "why": f"{entry.reason}; {describe_path(entry.match_source, entry.path)}",
-    }
+    return {**describe_entry(entry), "why": f"{entry.reason}; {describe_path(entry.match_source, entry.path)}"}
 
 
 # --- indexing a folder -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from weft.api import Weft
 from weft.history import printed_entries
 from weft.interfaces.explorer.asked import LEAST_BUDGET, MOST_BUDGET, answer
+from weft.interfaces.explorer.drawing import describe_entry
 from weft.model import CALIBRATED, Context, Detail, LedgerEntry, Node, NodeRef, Request, View
 
 BUDGETS: Final = (LEAST_BUDGET, 500, 1000, 2000, 4000, 8000, 16_000, MOST_BUDGET)
@@ -55,14 +56,8 @@ def _printed(weft: Weft, request: Request) -> dict[NodeRef, LedgerEntry]:
 
 
 def _gain(entry: LedgerEntry, before: LedgerEntry | None) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "tenant": entry.tenant,
-        "title": entry.title or entry.key,
-        "detail": entry.detail.value,
-        "tokens": entry.tokens - (before.tokens if before else 0),
-        "before": before.detail.value if before else None,
-    }
+    gained = entry.tokens - (before.tokens if before else 0)
+    return {**describe_entry(entry), "tokens": gained, "before": before.detail.value if before else None}
 
 
 def explain(weft: Weft, request: Request, name: str, readable: tuple[str, ...]) -> dict[str, Any]:

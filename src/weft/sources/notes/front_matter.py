@@ -26,10 +26,8 @@ def split_front_matter(text: str, where: str) -> tuple[dict[str, Json], str, int
         return {}, text, 1, ()
     body, line = text[block.end() :], text.count("\n", 0, block.end()) + 1
     values, reason = _parse_yaml(block.group(1))
-    if reason:
-        problem = Problem(f"{where}:1", f"{reason} The note is indexed without its front matter.")
-        return values, body, line, (problem,)
-    return values, body, line, ()
+    problem = Problem(f"{where}:1", f"{reason} The note is indexed without its front matter.")
+    return values, body, line, (problem,) if reason else ()
 
 
 def _parse_yaml(block: str) -> tuple[dict[str, Json], str]:
