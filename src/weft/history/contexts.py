@@ -107,9 +107,7 @@ def plain_request(request: Request) -> dict[str, Any]:
         name: value for name, value in asdict(request).items() if name not in ("candidates", "received")
     }
     if request.candidates is not None:
-        plain["candidates"] = [
-            (candidate.node.tenant, candidate.node.key, candidate.score) for candidate in request.candidates
-        ]
+        plain["candidates"] = [(*each.node.ref, each.score) for each in request.candidates]
     if request.received is not None:
         plain["session"] = request.received.session
     decoded: dict[str, Any] = json.loads(_encode(plain))
@@ -172,9 +170,8 @@ def is_received(received: Received | None, candidate: Candidate) -> bool:
     """Return whether a session has what this candidate would show: unchanged, and whole or its needed part."""
     if received is None:
         return False
-    node = candidate.node
-    shown = received.nodes.get(node.ref)
-    if shown is None or shown.fingerprint != fingerprint(node):
+    shown = received.nodes.get(candidate.node.ref)
+    if shown is None or shown.fingerprint != fingerprint(candidate.node):
         return False
     if shown.spans is None or not candidate.spans:
         return True
