@@ -6,7 +6,7 @@ import threading
 import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
@@ -35,22 +35,20 @@ from weft.model import (
 
 _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 """Sorted keys, so that equal values have equal digests."""
-
 _CONTENT_DETAILS: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY)
 """The details that show content. A pointer only says that there is something: its node has not been received."""
-
 FILE_NAME: Final = "contexts.sqlite"
 """The file beside the store."""
 KEPT_CONTEXTS: Final = 1000
-"""Contexts that are kept, the newest ones. Each holds its whole ledger, so the file grows in proportion."""
+"""Contexts of one owner that are kept, the newest ones; each holds its whole ledger. The owner is a session's name
+before its first slash: a service puts its caller there, so that none can push out what others have."""
 KEPT_SESSIONS: Final = 200
-"""Sessions of one owner whose received nodes are kept, those used last; an older one begins anew when it returns.
-The owner stands in a session's name before its first slash: a service puts its caller there."""
+"""Sessions of one owner whose received nodes are kept, those used last; an older one begins anew on return."""
 _LOCK_TIMEOUT_SECONDS: Final = 5.0
 """How long to wait for another process that writes; a write is short, so longer waits mean that it hangs."""
 _RETRY_SECONDS: Final = 0.02
 """How long to wait before trying again to switch a new file to write-ahead logging."""
-_SCHEMA_VERSION: Final = 2
+_SCHEMA_VERSION: Final = 3
 """Raise it with every change of the tables below."""
 SAID: Final = "said"
 """The field with the day of a standing rule, which only its section prints: elsewhere the node is the same."""
@@ -60,8 +58,10 @@ _COMPRESSION_LEVEL: Final = 1
 """zlib's quickest level, because every kept answer waits for it."""
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS contexts (
-    place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL
+    place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL,
+    owner TEXT NOT NULL DEFAULT ''
 );
+CREATE INDEX IF NOT EXISTS contexts_by_owner ON contexts (owner, place);
 CREATE TABLE IF NOT EXISTS sessions (place INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS received (
     session TEXT NOT NULL, tenant TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, spans TEXT,
@@ -73,6 +73,8 @@ CREATE TABLE IF NOT EXISTS claims (
 CREATE INDEX IF NOT EXISTS claims_by_what ON claims (what);
 """
 """`place` counts up and never repeats, so that the largest is the newest even after deletions."""
+_OWNER: Final = "substr(:session, 1, instr(:session, '/'))"
+"""The owner of a session: its name up to the first slash and with it, or nothing."""
 
 
 # --- ids and fingerprints --------------------------------------------------------------------------------------
@@ -105,9 +107,7 @@ def plain_request(request: Request) -> dict[str, Any]:
         name: value for name, value in asdict(request).items() if name not in ("candidates", "received")
     }
     if request.candidates is not None:
-        plain["candidates"] = [
-            (candidate.node.tenant, candidate.node.key, candidate.score) for candidate in request.candidates
-        ]
+        plain["candidates"] = [(*each.node.ref, each.score) for each in request.candidates]
     if request.received is not None:
         plain["session"] = request.received.session
     decoded: dict[str, Any] = json.loads(_encode(plain))
@@ -170,9 +170,8 @@ def is_received(received: Received | None, candidate: Candidate) -> bool:
     """Return whether a session has what this candidate would show: unchanged, and whole or its needed part."""
     if received is None:
         return False
-    node = candidate.node
-    shown = received.nodes.get(node.ref)
-    if shown is None or shown.fingerprint != fingerprint(node):
+    shown = received.nodes.get(candidate.node.ref)
+    if shown is None or shown.fingerprint != fingerprint(candidate.node):
         return False
     if shown.spans is None or not candidate.spans:
         return True
@@ -253,6 +252,11 @@ def from_bytes(stored: bytes) -> Record:
     return Record(**plain)
 
 
+def read_bodies(rows: Iterable[tuple[bytes]]) -> tuple[Record, ...]:
+    """Return the records whose bodies were read from the file."""
+    return tuple(from_bytes(zlib.decompress(body)) for (body,) in rows)
+
+
 def _read_entry(stored: dict[str, Any]) -> LedgerEntry:
     path = tuple(Step(**step) for step in stored["path"])
     return LedgerEntry(**{**stored, "path": path, "detail": Detail(stored["detail"])})
@@ -277,7 +281,7 @@ class History:
     def keep(self, record: Record, session: str | None, shown: Mapping[NodeRef, Shown]) -> None:
         """Store a context, and what it showed to its session; the oldest ones make room."""
         with self.writing() as connection:
-            _put_context(connection, record, self.max_contexts)
+            _put_context(connection, record, session or "", self.max_contexts)
             # In the same transaction: a context that is kept was also shown.
             if session is not None:
                 touch_session(connection, session, self.max_sessions)
@@ -302,14 +306,12 @@ class History:
 
     def find_readable(self, id: str, tenants: Collection[str]) -> Record | None:
         """Return the kept context with this whole id if it was made of these tenants alone."""
-        rows = self.read("SELECT body FROM contexts WHERE id = ?", (id,))
-        record = from_bytes(zlib.decompress(rows[0][0])) if rows else None
-        return record if record and record.tenants <= {*tenants} else None
+        found = read_bodies(self.read("SELECT body FROM contexts WHERE id = ?", (id,)))
+        return found[0] if found and found[0].tenants <= {*tenants} else None
 
     def recent(self, limit: int) -> tuple[Record, ...]:
         """Return the contexts handed out last, newest first."""
-        rows = self.read("SELECT body FROM contexts ORDER BY place DESC LIMIT ?", (limit,))
-        return tuple(from_bytes(zlib.decompress(body)) for (body,) in rows)
+        return read_bodies(self.read("SELECT body FROM contexts ORDER BY place DESC LIMIT ?", (limit,)))
 
     def received(self, session: str) -> Received:
         """Return the nodes that a session received so far: none for a name that was never used."""
@@ -384,6 +386,9 @@ def _open(file: Path) -> sqlite3.Connection:
         if version > _SCHEMA_VERSION:
             raise sqlite3.DatabaseError(f"it was written by a newer Weft, version {version}")
         if version < _SCHEMA_VERSION:
+            # Only an older file lacks this column, and another process may be adding it.
+            with suppress(sqlite3.OperationalError):
+                connection.execute("ALTER TABLE contexts ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
             connection.executescript(
                 f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
             )
@@ -406,28 +411,23 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
             time.sleep(_RETRY_SECONDS)
 
 
-def _put_context(connection: sqlite3.Connection, record: Record, max_contexts: int) -> None:
+def _put_context(connection: sqlite3.Connection, record: Record, session: str, max_contexts: int) -> None:
     # Deleted first, so that a context which is handed out again becomes the newest.
     connection.execute("DELETE FROM contexts WHERE id = ?", (record.id,))
-    body = zlib.compress(to_bytes(record), _COMPRESSION_LEVEL)
-    connection.execute("INSERT INTO contexts (id, body) VALUES (?, ?)", (record.id, body))
-    connection.execute(
-        "DELETE FROM contexts WHERE place <= (SELECT place FROM contexts ORDER BY place DESC LIMIT 1 OFFSET ?)",
-        (max_contexts,),
-    )
+    values = {"id": record.id, "body": zlib.compress(to_bytes(record), _COMPRESSION_LEVEL), "session": session}
+    connection.execute(f"INSERT INTO contexts (id, body, owner) VALUES (:id, :body, {_OWNER})", values)
+    own = f"owner = {_OWNER}"
+    oldest = f"SELECT place FROM contexts WHERE {own} ORDER BY place DESC LIMIT 1 OFFSET {max_contexts:d}"
+    connection.execute(f"DELETE FROM contexts WHERE {own} AND place <= ({oldest})", values)
 
 
 def touch_session(connection: sqlite3.Connection, session: str, max_sessions: int) -> None:
     """Make a session the one that was used last; the oldest ones make room."""
     connection.execute("DELETE FROM sessions WHERE name = ?", (session,))
     connection.execute("INSERT INTO sessions (name) VALUES (?)", (session,))
-    # The owner of a session is its name up to the first slash, or nothing.
-    own = "substr(name, 1, instr(name, '/')) = substr(:name, 1, instr(:name, '/'))"
-    connection.execute(
-        f"DELETE FROM sessions WHERE {own} AND place <= "
-        f"(SELECT place FROM sessions WHERE {own} ORDER BY place DESC LIMIT 1 OFFSET :most)",
-        {"name": session, "most": max_sessions},
-    )
+    own = f"substr(name, 1, instr(name, '/')) = {_OWNER}"
+    oldest = f"SELECT place FROM sessions WHERE {own} ORDER BY place DESC LIMIT 1 OFFSET {max_sessions:d}"
+    connection.execute(f"DELETE FROM sessions WHERE {own} AND place <= ({oldest})", {"session": session})
     for table in ("received", "claims"):
         connection.execute(f"DELETE FROM {table} WHERE session NOT IN (SELECT name FROM sessions)")
 

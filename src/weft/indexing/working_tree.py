@@ -16,6 +16,7 @@ import xxhash
 from msgspec import Struct, field
 
 from weft.ports import MISSING, FileStamp, HasTree, Tree, folder_stamp
+from weft.runtime.cache import LruCache
 from weft.runtime.files import replace_file
 
 _REF: Final = "ref: "
@@ -30,6 +31,8 @@ _RACY_NANOSECONDS: Final = 2_000_000_000
 _MAX_COMPARED_FILES: Final = 200
 _MIN_KEPT_SHARE: Final = 0.8
 """How many of how many files must be at the same paths for a folder to be one that moved."""
+_KEPT_RECORDS: Final = 16
+"""Records that stay decoded from question to question; one of thousands of files takes longer than a page."""
 _MAX_RACY_BYTES: Final = 1_000_000
 """Larger files are taken as changed while their time is in doubt, which costs less than reading them."""
 
@@ -200,12 +203,25 @@ def load_records(store: Path, tenants: Sequence[str]) -> list[TreeRecord]:
     found = []
     for file in files:
         try:
-            record = msgspec.json.decode(Path(file).read_bytes(), type=TreeRecord)
+            record = _read_record(file)
         except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
             continue
         if record.version == _VERSION and record.tenant in tenants:
             found.append(record)
     return sorted(found, key=lambda record: (record.tenant, record.source))
+
+
+_records = LruCache[tuple[str, int, int, int], TreeRecord](_KEPT_RECORDS)
+
+
+def _read_record(file: str) -> TreeRecord:
+    """Return the record in a file, decoded once for as long as the file is the same."""
+    # Every save makes another file, which another number of the system tells from this one.
+    status = os.stat(file)  # noqa: PTH116  (as in `_stat_files`)
+    return _records.get_or_make(
+        (file, status.st_ino, status.st_mtime_ns, status.st_size),
+        lambda: msgspec.json.decode(Path(file).read_bytes(), type=TreeRecord),
+    )
 
 
 def find_moved(store: Path, tenant: str, root: Path, name: str) -> TreeRecord | None:

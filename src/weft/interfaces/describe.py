@@ -210,7 +210,6 @@ def _node_lines(node: Node) -> Iterator[str]:
     yield one_line(node.title or node.key)
     facts = {
         "key": node.key,
-        "id": node.id,
         "kind": node.kind,
         "tenant": node.tenant,
         "from": format_origin(node.origin),

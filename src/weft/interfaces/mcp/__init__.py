@@ -14,6 +14,7 @@ from weft.errors import InvalidInput, WeftError
 
 if TYPE_CHECKING:
     from weft.api import Weft
+    from weft.interfaces.ids import PublicIds
 
 
 INSTRUCTIONS: Final = """\
@@ -57,6 +58,7 @@ class ServedStore:
         self.settings = settings
         self._weft: Weft | None = None
         self._stamp: object = None
+        self._ids: tuple[Weft, PublicIds] | None = None
         self._guard = threading.Lock()
 
     @property
@@ -93,6 +95,17 @@ class ServedStore:
                 # Read again, because opening may have made the store.
                 self._stamp = _stamp(folder, config.profile_folders(folder, around))
             return self._weft
+
+    def ids(self) -> "PublicIds":
+        """Return the ids of nodes as clients see them, which tell nothing of tenants that are not read."""
+        from weft.interfaces.ids import PublicIds
+        from weft.model import View
+
+        weft, known = self.weft(), self._ids
+        if known is None or known[0] is not weft:
+            with weft.store.snapshot(View(())) as snapshot:
+                known = self._ids = (weft, PublicIds(snapshot.identity))
+        return known[1]
 
     def find_folder(self) -> Path:
         """Return the folder of the store; raise StoreError where there is none yet."""
