@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from weft.errors import InvalidInput, UnknownName
 from weft.model import Filter, Node, View
-from weft.ports import Changes, Store
+from weft.ports import Changes, Store, matching_nodes
 from weft.text.chapters import plain_line
 
 DOUBT_FIELD: Final = "chapters_in_doubt"
@@ -66,8 +66,7 @@ def read_books(store: Store, tenants: Iterable[str]) -> tuple[Book, ...]:
     for tenant in tenants:
         accepted = store.units(tenant, _ACCEPTED_SOURCE)
         with store.snapshot(View((tenant,))) as snapshot:
-            ids = snapshot.matching_ids(Filter(kinds=("chapter",))).tolist()
-            nodes = [row.node for row in snapshot.nodes(ids).values()]
+            nodes = matching_nodes(snapshot, Filter(kinds=("chapter",)))
         nodes.sort(key=lambda node: (*_place(node), node.sequence is None, node.sequence or 0, node.key))
         for (source, title), chapters in groupby(nodes, key=_place):
             held = tuple(chapters)
@@ -144,9 +143,8 @@ def _read_marks(store: Store, tenant: str, source: str) -> list[str]:
 def _read_lines(store: Store, tenant: str, source: str) -> set[str]:
     """Return the lines of a story's prose, as they are compared."""
     with store.snapshot(View((tenant,))) as snapshot:
-        ids = snapshot.matching_ids(Filter(kinds=("chapter", "scene"), sources=(source,))).tolist()
-        texts = [row.node.text for row in snapshot.nodes(ids).values()]
-    return {plain_line(line) for text in texts for line in text.splitlines()}
+        nodes = matching_nodes(snapshot, Filter(kinds=("chapter", "scene"), sources=(source,)))
+    return {plain_line(line) for node in nodes for line in node.text.splitlines()}
 
 
 def accept_chapters(store: Store, tenant: str, source: str, *, is_right: bool = True) -> None:
