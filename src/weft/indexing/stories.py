@@ -33,7 +33,7 @@ from weft.story import (
     read_note_relations,
 )
 
-STORY_VERSION: Final = "14"
+STORY_VERSION: Final = "15"
 """The version of story reading: raise it when the same prose would give other entities or relations."""
 
 _CORRECTIONS_SOURCE: Final = ":corrections"
