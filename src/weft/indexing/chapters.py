@@ -104,11 +104,11 @@ def check_point(store: Store, tenants: Sequence[str], as_of: int) -> None:
 
 def correct_headings(store: Store, tenant: str, source: str, line: str, *, is_chapter: bool) -> None:
     """Remember that a chapter begins at a line of a book, or that none does; it counts when it is next indexed."""
-    book = next((each for each in read_books(store, (tenant,)) if each.source == source), None)
-    if book is None:
-        raise UnknownName("story", source, {each.source for each in read_books(store, (tenant,))})
+    books = read_books(store, (tenant,))
+    if source not in {book.source for book in books}:
+        raise UnknownName("story", source, {book.source for book in books})
     wanted = plain_line(line)
-    titles = [chapter.title for chapter in book.chapters]
+    titles = [chapter.title for book in books if book.source == source for chapter in book.chapters]
     if is_chapter and wanted not in _read_lines(store, tenant, source):
         raise InvalidInput(f"No line of {source} is {wanted!r}. Give a whole line, as it stands in the text.")
     if not is_chapter and wanted not in map(plain_line, titles):
