@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.neighbours import choose_passages
 from weft.pipeline.query import Query, read_cosines, sum_gains
-from weft.pipeline.score import best_first, score_besides_match, score_factor
+from weft.pipeline.score import best_first, score_besides_match, score_factor, weigh_texts
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
 from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
@@ -33,7 +33,6 @@ from weft.scoring.snippets import (
     snippet_cosines,
     stretch,
     unpack_snippets,
-    weigh_prose,
 )
 from weft.text import find_end_without_opening, find_signature, is_blank, is_code
 
@@ -102,26 +101,19 @@ def rank_snippets(
     words = _match_words(columns, passages, query, fusion)
     meaning = _match_meaning(columns, passages, query, snapshot)
     measured = fusion.snippet_lexical * words + fusion.snippet_semantic * meaning
-    measured *= weigh_prose(_texts_of_prose(candidates, owner, columns))
     factors = np.array([score_factor(candidate, weights) for candidate in candidates])
     others = np.array(list(map(score_besides_match, candidates, repeat(weights), factors.tolist())))
     if query.mentions_names:
         bridges = [candidate.parts.get("bridge", 0.0) for candidate in candidates]
         others += (_NAMED_BRIDGE_FACTOR - 1) * weights.get("bridge", 0.0) * factors * np.array(bridges)
-    score = factors[owner] * measured + others[owner]
+    prose, heads = weigh_texts(candidates, owner.tolist(), columns.start.tolist(), columns.end.tolist())
+    score = (factors[owner] * measured * prose + others[owner]) * heads
     # What a shape wants of a text is wanted for its own sake, the rest of the text is not.
     shaped = np.array([weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates])
     if shaped.any():
         score -= np.where(_is_wanted(candidates, owner, columns), 0.0, shaped[owner])
     found = _rank(candidates, columns, owner, np.round(score, SCORE_DECIMALS))
     return _add_textless(found, candidates, fusion, others.tolist()) if prints_fields else found
-
-
-def _texts_of_prose(candidates: Sequence[Candidate], owner: "Integers", columns: SnippetColumns) -> list[str]:
-    """Return the text of each snippet, but nothing of code, whose marks say nothing against it."""
-    texts = ["" if is_code(candidate.node.language) else candidate.node.text for candidate in candidates]
-    spans = zip(owner.tolist(), columns.start.tolist(), columns.end.tolist(), strict=True)
-    return [texts[of][start:end] for of, start, end in spans]
 
 
 def _add_textless(
