@@ -257,6 +257,24 @@ def test_over_http_an_admin_exports_and_deletes_its_own_tenants_only(service: Se
     assert http.get("/api/admin/status", headers=every).json()["lag"] == 0
 
 
+def test_the_answers_that_are_kept_for_a_day_quote_no_deleted_tenant(service: Service) -> None:
+    admin = make_key(service.store, "support", scopes=tuple(Scope))
+    other = make_key(service.store, "finance", write=True)
+    again = {"Idempotency-Key": "one"}
+    written = []
+    for key, tenant in ((admin, "support"), (other, "finance")):
+        node = {"tenant_id": tenant, "node_type": "faq", "title": f"A zebraword of {tenant}"}
+        written.append(service.http.post("/api/nodes", json=node, headers={**key, **again}))
+        assert written[-1].status_code == 201
+    kept = service.store / "idempotency.sqlite"
+    assert b"zebraword of support" in kept.read_bytes()
+    assert service.http.delete("/api/admin/tenants/support", headers=admin).status_code == 200
+    assert b"zebraword of support" not in kept.read_bytes()
+    # Others are answered again as before.
+    node = {"tenant_id": "finance", "node_type": "faq", "title": "A zebraword of finance"}
+    assert service.http.post("/api/nodes", json=node, headers={**other, **again}).json() == written[1].json()
+
+
 # --- stopping ---
 
 

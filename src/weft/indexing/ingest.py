@@ -207,7 +207,7 @@ def _index_source(source: Source, run: _Run) -> None:
     refs_by_unit: dict[str, set[tuple[str, str]]] = {}
     for batch in _prepare_batches(source, changed, run):
         _write_batch(source, batch, run, unlinked)
-        refs_by_unit |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in batch.units}
+        refs_by_unit |= {unit.name: {node.ref for node in unit.nodes} for unit in batch.units}
         run.progress(f"reading {source.name}", len(refs_by_unit), len(changed))
         if run.written_since_catch_up >= _NODES_PER_CATCH_UP:
             run.indexing.index.catch_up(run.indexing.store)
@@ -269,9 +269,7 @@ def _prepare_batches(source: Source, changed: Sequence[str], run: _Run) -> Itera
         run.kinds.update(node.kind for unit in readable for node in unit.nodes)
         run.redacted += sum(unit.redacted for unit in readable)
         run.unit_reasons |= {unit.name: reason for unit in readable if (reason := unit_reason(unit))}
-        nodes = {
-            (node.tenant, node.key): (node, run.unit_name(unit.name)) for unit in readable for node in unit.nodes
-        }
+        nodes = {node.ref: (node, run.unit_name(unit.name)) for unit in readable for node in unit.nodes}
         if any(not nodes.keys().isdisjoint(batch.refs) for batch in waiting):
             # A node in two units is compared with what is stored, so the earlier batch must be written first.
             yield from waiting

@@ -115,7 +115,19 @@ Tenants = Annotated[
     list[str] | None,
     typer.Option("--tenant", metavar="NAME", help="Whose knowledge to read; may be repeated. Default: default."),
 ]
-OwnTenant = Annotated[str, typer.Option("--tenant", metavar="NAME", help="Whose knowledge this is.")]
+
+
+def clean_argument(written: str) -> str:
+    """Return an argument as valid text."""
+    # Loaded here, because the handshake of `weft mcp` need not wait for it.
+    from weft.interfaces.request import clean
+
+    return clean(written)
+
+
+OwnTenant = Annotated[
+    str, typer.Option("--tenant", metavar="NAME", parser=clean_argument, help="Whose knowledge this is.")
+]
 
 
 def whole_number_parser(meaning: str) -> Callable[[str], int]:

@@ -151,7 +151,7 @@ def migrate(store: StoreFolder = None, as_json: AsJson = False) -> None:
 
     folder, now = _local_store(store), datetime.now(UTC)
     with translate_errors(folder / FILE_NAME):
-        connection = sqlite3.connect(f"file:{(folder / FILE_NAME).resolve().as_posix()}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{(folder / FILE_NAME).resolve().as_uri()}?mode=ro", uri=True)
         with closing(connection):
             before = read_version(connection, str(folder / FILE_NAME))
     kept: Path | None = None

@@ -34,6 +34,7 @@ from weft.interfaces.request import (
     make_view,
     read_budget,
     read_parameters,
+    read_tenants,
     read_time,
 )
 from weft.model import Candidate, Context, Filter, LedgerEntry, View
@@ -196,6 +197,8 @@ def read_options(fields: Sequence[RequestField], written: Mapping[str, Any]) -> 
         if field.choices and value is not None and value not in field.choices:
             raise UnknownName(field.name, value, field.choices)
         values[field.name] = readers[field.kind](value) if field.kind in readers else value
+    if "tenants" in values:
+        values["tenants"] = read_tenants(values["tenants"])
     return values
 
 

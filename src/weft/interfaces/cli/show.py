@@ -9,7 +9,7 @@ from weft import config
 from weft.errors import InvalidInput
 from weft.history.usage import UsageLog
 from weft.interfaces.ask import finish_reading
-from weft.interfaces.cli import AsJson, AsOf, StoreFolder, Tenants, output
+from weft.interfaces.cli import AsJson, AsOf, StoreFolder, Tenants, clean_argument, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean, read_tenants
 from weft.model import Node, View
@@ -23,6 +23,7 @@ NodeName = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
+        parser=clean_argument,
         help="A key, id, title or alias, FILE:LINE, FILE:10-40, the name of a definition, or a commit's hash.",
     ),
 ]
@@ -56,10 +57,10 @@ def show(
     with config.open_weft(store, embedder="none") as weft:
         view = View(read_tenants(tenants), as_of)
         if as_json:
-            output.write_json([output.as_dict(node) for node in _find_nodes(weft, clean(name), view)])
+            output.write_json([output.as_dict(node) for node in _find_nodes(weft, name, view)])
         else:
-            texts = texts_of(weft, clean(name), view, whole=whole, outline=outline)
-            output.write("\n\n".join(texts or _refuse(weft, clean(name), view.tenants)))
+            texts = texts_of(weft, name, view, whole=whole, outline=outline)
+            output.write("\n\n".join(texts or _refuse(weft, name, view.tenants)))
         _write_freshness(weft)
 
 
@@ -111,10 +112,10 @@ def related(
     readable = read_tenants(tenants)
     with config.open_weft(store, embedder="none") as weft:
         # A title may name several nodes; arrows are drawn from the view of all of them.
-        start_keys = {node.key for node in _find_nodes(weft, clean(name), View(readable, as_of))}
+        start_keys = {node.key for node in _find_nodes(weft, name, View(readable, as_of))}
         # One more than is printed, to tell whether the list is complete.
         neighbours = weft.related(
-            clean(name),
+            name,
             tenants=readable,
             limit=limit + 1,
             types=tuple(map(clean, types or ())),
@@ -147,7 +148,7 @@ def log(
 
     with config.open_weft(store, embedder="none") as weft:
         view = View(read_tenants(tenants))
-        lines = log_lines(weft, clean(name), view, limit) or _refuse(weft, clean(name), view.tenants)
+        lines = log_lines(weft, name, view, limit) or _refuse(weft, name, view.tenants)
         _write_freshness(weft)
     if as_json:
         output.write_json(lines)
