@@ -20,6 +20,9 @@ DOUBT_FIELD: Final = "chapters_in_doubt"
 """The field of a chapter whose book's chapters are in doubt, with the reason."""
 BOOK_FIELD: Final = "book"
 """The field of a chapter or scene that names its book, where a source holds several."""
+PROSE_KINDS: Final = ("chapter", "scene")
+STORIES_SOURCE: Final = ":story"
+"""The source under whose units the stamps of stories are kept: no real source has this name."""
 _ACCEPTED_SOURCE: Final = ":chapters"
 """The source under whose units accepted books are kept: no real source has this name."""
 _ACCEPTED: Final = "accepted"
@@ -153,3 +156,10 @@ def accept_chapters(store: Store, tenant: str, source: str, *, is_right: bool = 
     if source not in known:
         raise UnknownName("story", source, known)
     store.write(Changes(units=((tenant, _ACCEPTED_SOURCE, source, _ACCEPTED if is_right else ""),)))
+
+
+def may_hold_stories(store: Store, tenant: str) -> bool:
+    """Return whether a tenant has prose that tells a story, or had some."""
+    with store.snapshot(View((tenant,))) as snapshot:
+        has_prose = not set(PROSE_KINDS).isdisjoint(snapshot.kinds())
+    return has_prose or bool(store.units(tenant, STORIES_SOURCE))
