@@ -249,11 +249,15 @@ class SqliteSnapshot:
         """Return one unit vector a passage, a row of zeros where there is none."""
         embedder = self.embedder()
         # While a store is embedded anew, vectors of another width may be stored; those count as missing.
-        result = np.zeros((len(passage_ids), embedder[1] if embedder else 0), np.float32)
-        found = self._cache.vectors.get_rows(passage_ids, partial(self._read_vectors, dimensions=result.shape[1]))
+        dimensions = embedder[1] if embedder else 0
+        found = self._cache.vectors.get_rows(passage_ids, partial(self._read_vectors, dimensions=dimensions))
+        # Mostly every passage has a vector and is asked for once.
+        if len(found) == len(passage_ids):
+            return unit_rows(list(found.values()), dimensions)
+        result = np.zeros((len(passage_ids), dimensions), np.float32)
         if found:
             indexes = [index for index, passage_id in enumerate(passage_ids) if passage_id in found]
-            result[indexes] = unit_rows([found[passage_ids[index]] for index in indexes], result.shape[1])
+            result[indexes] = unit_rows([found[passage_ids[index]] for index in indexes], dimensions)
         return result
 
     def _read_vectors(self, passage_ids: Sequence[int], dimensions: int) -> dict[int, bytes]:
