@@ -70,7 +70,8 @@ def test_a_correction_is_made_listed_and_taken_back(cli: Cli, novel: list[str]) 
     assert cli("entities", "merge", "Will Vane", "Tom Sallow", *novel).out == (
         "From chapter 3 on: Will Vane is also Tom Sallow.\n"
     )
-    assert cli("entities", "type", "Edgar", "object", *novel).code == 0
+    typed = json.loads(cli("entities", "type", "Edgar", "object", "--json", *novel).out)
+    assert (typed["action"], typed["names"], typed["value"]) == ("type", ["Edgar"], "object")
     assert cli("entities", "rename", "Dr. Ashe", "Lavinia Ashe", "--chapter", "2", *novel).code == 0
     assert cli("entities", "hide", "Aldersea", *novel).code == 0
     found = listed(cli, *novel)
@@ -89,7 +90,7 @@ def test_a_name_is_split_off_and_dropped_and_both_are_taken_back(cli: Cli, novel
     assert cli("entities", "drop-alias", "Josiah Pennick", "Pennick", *novel).code == 0
     assert "'Pennick'" not in str(listed(cli, *novel)["Josiah Pennick"]["aliases"])
     assert cli("entities", "undo", "2", *novel).code == 0
-    assert cli("entities", "undo", "1", *novel).code == 0
+    assert json.loads(cli("entities", "undo", "1", "--json", *novel).out)["action"] == "split"
     assert listed(cli, *novel) == before
 
 
