@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from weft.interfaces.rest.lanes import Lane, LaneName, LaneSize, choose_lane
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.quotas import Quotas
 from weft.interfaces.rest.served_store import AnswerCache, KnownState, Remembered
+from weft.interfaces.rest.threads import GivingWay
 from weft.runtime import deadline
 from weft.runtime.deadline import Deadline, OutOfTime, limit
 
@@ -326,6 +328,18 @@ def test_an_answer_without_a_limit_counts_among_the_tokens_of_a_key(service: Ser
     body = {"query": "process a refund", "tenant_ids": ["support"]}
     answers = [service.http.post("/api/context", json=body, headers=key).status_code for _ in range(2)]
     assert answers == [200, 429]
+
+
+def test_heavy_questions_give_way_until_the_last_of_them_is_answered() -> None:
+    before, heavy = sys.getswitchinterval(), GivingWay()
+    with heavy.block():
+        with heavy.block():
+            assert sys.getswitchinterval() < before
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before
+    with pytest.raises(OutOfTime), heavy.block():
+        raise OutOfTime("over")
+    assert sys.getswitchinterval() == before
 
 
 @pytest.mark.parametrize("path", ["/explore/growth", "/explore/why", "/explore/judge"])

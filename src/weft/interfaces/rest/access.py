@@ -5,7 +5,7 @@ the `Caller` it found about tenants.
 """
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
@@ -167,7 +167,7 @@ Service = Annotated[Served, Depends(get_served)]
 async def get_turn(request: Request, service: Service) -> AbstractContextManager[None]:
     """Return the turn to take while an answer is computed; heavy questions have a lane of their own."""
     is_heavy = getattr(request.state, "lane", LaneName.LIGHT) is LaneName.HEAVY
-    return nullcontext() if is_heavy else service.turn()
+    return service.heavy.block() if is_heavy else service.turn()
 
 
 Turn = Annotated[AbstractContextManager[None], Depends(get_turn)]
