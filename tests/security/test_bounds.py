@@ -189,6 +189,55 @@ def test_a_lane_takes_so_many_lets_so_many_wait_and_refuses_the_rest() -> None:
     asyncio.run(fill())
 
 
+def test_nobody_can_fill_a_lane_against_others() -> None:
+    async def contend() -> tuple[list[str], int]:
+        lane, done = Lane(LaneName.HEAVY, LaneSize(1, 4, 5.0)), list[str]()
+
+        async def ask(caller: str) -> None:
+            await lane.enter(Deadline(5), caller)
+            done.append(caller)
+            await asyncio.sleep(0)
+            lane.leave()
+
+        await lane.enter(Deadline(5), "many")
+        many = [asyncio.create_task(ask("many")) for _ in range(4)]
+        await asyncio.sleep(0)
+        few = [asyncio.create_task(ask("few")), asyncio.create_task(ask("other"))]
+        await asyncio.sleep(0)
+        # A third one of the same caller would be refused before anybody with fewer is.
+        with pytest.raises(Problem):
+            await lane.enter(Deadline(5), "many")
+        lane.leave()
+        ended = await asyncio.gather(*many, *few, return_exceptions=True)
+        await lane.enter(Deadline(0), "afterwards")
+        return done, sum(isinstance(each, Problem) for each in ended)
+
+    done, refused = asyncio.run(contend())
+    assert refused == 2
+    assert sorted(done) == ["few", "many", "many", "other"]
+    # They take turns.
+    assert done[:2] == ["many", "few"]
+
+
+def test_a_turn_that_comes_when_its_request_is_given_up_goes_to_the_next() -> None:
+    async def give_up() -> None:
+        lane = Lane(LaneName.HEAVY, LaneSize(1, 4, 5.0))
+        await lane.enter(Deadline(5), "a")
+        first = asyncio.create_task(lane.enter(Deadline(5), "b"))
+        second = asyncio.create_task(lane.enter(Deadline(5), "c"))
+        await asyncio.sleep(0)
+        lane.leave()
+        first.cancel()
+        await asyncio.wait([first])
+        if not first.cancelled():
+            lane.leave()
+        await asyncio.wait_for(second, 5)
+        lane.leave()
+        await lane.enter(Deadline(0), "d")
+
+    asyncio.run(give_up())
+
+
 @pytest.mark.parametrize(
     ("body", "lane"),
     [
