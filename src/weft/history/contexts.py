@@ -6,13 +6,12 @@ import threading
 import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 import orjson
 from msgspec import Struct
@@ -26,6 +25,7 @@ from weft.model import (
     Item,
     LedgerEntry,
     Node,
+    NodeRef,
     PlacedSection,
     Received,
     Request,
@@ -107,9 +107,7 @@ def plain_request(request: Request) -> dict[str, Any]:
         name: value for name, value in asdict(request).items() if name not in ("candidates", "received")
     }
     if request.candidates is not None:
-        plain["candidates"] = [
-            (candidate.node.tenant, candidate.node.key, candidate.score) for candidate in request.candidates
-        ]
+        plain["candidates"] = [(*each.node.ref, each.score) for each in request.candidates]
     if request.received is not None:
         plain["session"] = request.received.session
     decoded: dict[str, Any] = json.loads(_encode(plain))
@@ -140,15 +138,14 @@ def _plain_value(value: object) -> object:
 # --- what a page showed ----------------------------------------------------------------------------------------
 
 
-def read_shown(context: Context) -> dict[tuple[str, str], Shown]:
+def read_shown(context: Context) -> dict[NodeRef, Shown]:
     """Return what the page shows of each node, by tenant and key."""
-    shown: dict[tuple[str, str], Shown] = {}
+    shown: dict[NodeRef, Shown] = {}
     for item in printed_items(context.page.sections):
         if item.detail in _CONTENT_DETAILS:
             node = item.candidate.node
-            ref = (node.tenant, node.key)
             spans = None if item.detail is Detail.WHOLE else item.spans
-            shown[ref] = join_shown(shown.get(ref), Shown(fingerprint(node), spans))
+            shown[node.ref] = join_shown(shown.get(node.ref), Shown(fingerprint(node), spans))
     return shown
 
 
@@ -173,9 +170,8 @@ def is_received(received: Received | None, candidate: Candidate) -> bool:
     """Return whether a session has what this candidate would show: unchanged, and whole or its needed part."""
     if received is None:
         return False
-    node = candidate.node
-    shown = received.nodes.get((node.tenant, node.key))
-    if shown is None or shown.fingerprint != fingerprint(node):
+    shown = received.nodes.get(candidate.node.ref)
+    if shown is None or shown.fingerprint != fingerprint(candidate.node):
         return False
     if shown.spans is None or not candidate.spans:
         return True
@@ -199,7 +195,7 @@ class Record(Struct, frozen=True):
     request: Mapping[str, Any]
     notes: tuple[str, ...]
     ledger: tuple[LedgerEntry, ...]
-    fingerprints: Mapping[tuple[str, str], str]
+    fingerprints: Mapping[NodeRef, str]
     manifest: tuple[Mapping[str, Any], ...] = ()
 
     @property
@@ -208,6 +204,16 @@ class Record(Struct, frozen=True):
         question = self.request.get("question") or ", ".join(self.request.get("start", ()))
         topics = [topic["question"] or ", ".join(topic["start"]) for topic in self.request.get("topics", ())]
         return str(question or " / ".join(topics))
+
+    @property
+    def session(self) -> str:
+        """The name of the session that it was handed to; empty for none."""
+        return str(self.request.get("session") or "")
+
+    @property
+    def tenants(self) -> frozenset[str]:
+        """The tenants that were read for it."""
+        return frozenset(self.request.get("view", {}).get("tenants", ()))
 
 
 def make_record(context: Context, request: Request, made: datetime) -> Record:
@@ -224,7 +230,7 @@ def make_record(context: Context, request: Request, made: datetime) -> Record:
         notes=context.notes,
         ledger=context.ledger,
         # Content is not kept, only its fingerprint: enough to say later that it changed.
-        fingerprints={(node.tenant, node.key): fingerprint(node) for node in nodes},
+        fingerprints={node.ref: fingerprint(node) for node in nodes},
         manifest=tuple(orjson.loads(orjson.dumps(context.manifest, default=asdict))),
     )
 
@@ -272,7 +278,7 @@ class History:
         # One writing connection for all threads, because SQLite lets only one of them write anyway.
         self._guard = threading.Lock()
 
-    def keep(self, record: Record, session: str | None, shown: Mapping[tuple[str, str], Shown]) -> None:
+    def keep(self, record: Record, session: str | None, shown: Mapping[NodeRef, Shown]) -> None:
         """Store a context, and what it showed to its session; the oldest ones make room."""
         with self.writing() as connection:
             _put_context(connection, record, session or "", self.max_contexts)
@@ -284,9 +290,9 @@ class History:
     def find(self, name: str) -> Record:
         """Return the kept context with this id, or with an id that begins like this."""
         # Whatever begins with the name sorts before the name followed by the last of all characters.
-        between = "SELECT id, body FROM contexts WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 3"
-        is_long = len(name) >= _MIN_PREFIX_CHARACTERS
-        rows = self.read(between, (name, f"{name}\U0010ffff")) if is_long else []
+        bounds = (name, f"{name}\U0010ffff")
+        query = "SELECT id, body FROM contexts WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 3"
+        rows = self.read(query, bounds) if len(name) >= _MIN_PREFIX_CHARACTERS else []
         if len(rows) > 1:
             ids = ", ".join(id for id, _ in rows)
             raise InvalidInput(f"Several kept contexts begin with {name!r}: {ids}. Give more of the id.")
@@ -301,8 +307,7 @@ class History:
     def find_readable(self, id: str, tenants: Collection[str]) -> Record | None:
         """Return the kept context with this whole id if it was made of these tenants alone."""
         found = read_bodies(self.read("SELECT body FROM contexts WHERE id = ?", (id,)))
-        is_readable = found and set(found[0].request.get("view", {}).get("tenants", ())) <= {*tenants}
-        return found[0] if is_readable else None
+        return found[0] if found and found[0].tenants <= {*tenants} else None
 
     def recent(self, limit: int) -> tuple[Record, ...]:
         """Return the contexts handed out last, newest first."""
@@ -319,10 +324,8 @@ class History:
             return
         with self.writing() as connection:
             for place, body in connection.execute("SELECT place, body FROM contexts").fetchall():
-                record = orjson.loads(zlib.decompress(body))
-                read = {entry.get("tenant") for entry in record["ledger"]}
-                read.update(record["request"].get("view", {}).get("tenants", ()))
-                if tenant in read:
+                record = from_bytes(zlib.decompress(body))
+                if tenant in record.tenants or any(entry.tenant == tenant for entry in record.ledger):
                     connection.execute("DELETE FROM contexts WHERE place = ?", (place,))
             connection.execute("DELETE FROM received WHERE tenant = ?", (tenant,))
 
@@ -339,12 +342,9 @@ class History:
             return []
         with _explain_errors(self.file):
             # Read-only and by URI, so that asking never makes a file or takes a lock for writing.
-            address = f"file:{quote(self.file.resolve().as_posix())}?mode=ro"
-            connection = sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)
-            try:
+            address = f"{self.file.resolve().as_uri()}?mode=ro"
+            with closing(sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)) as connection:
                 return connection.execute(statement, values).fetchall()
-            finally:
-                connection.close()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -432,7 +432,7 @@ def touch_session(connection: sqlite3.Connection, session: str, max_sessions: in
         connection.execute(f"DELETE FROM {table} WHERE session NOT IN (SELECT name FROM sessions)")
 
 
-def _put_shown(connection: sqlite3.Connection, session: str, shown: Mapping[tuple[str, str], Shown]) -> None:
+def _put_shown(connection: sqlite3.Connection, session: str, shown: Mapping[NodeRef, Shown]) -> None:
     """Add what a page showed to what its session received before."""
     for (tenant, key), now in sorted(shown.items()):
         row_key = (session, tenant, key)

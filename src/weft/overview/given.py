@@ -53,16 +53,11 @@ def read_given(newest: Iterable[Record], session: str | None = None) -> GivenPag
     """Return the sessions of kept contexts, newest first; pages outside a session have an empty name."""
     by_session: dict[str, list[Record]] = {}
     for record in newest:
-        by_session.setdefault(session_of(record), []).append(record)
+        by_session.setdefault(record.session, []).append(record)
     lines = tuple(_line(name, records) for name, records in by_session.items())
     chosen = session if session in by_session else next(iter(by_session), "")
     records = by_session.get(chosen, [])[:_MAX_PROMPTS]
     return GivenPages(lines, chosen, tuple(_describe(record) for record in reversed(records)))
-
-
-def session_of(record: Record) -> str:
-    """Return the name of the session that a context was handed to, or an empty text."""
-    return str(record.request.get("session") or "")
 
 
 def _line(name: str, records: list[Record]) -> SessionLine:

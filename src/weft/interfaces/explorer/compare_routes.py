@@ -14,12 +14,13 @@ from weft.api import Weft
 from weft.errors import InvalidInput
 from weft.history import Record, compare, make_record, rebuild_request
 from weft.interfaces.explorer.asked import answer, read_request, read_side, readable_tenants
+from weft.interfaces.explorer.drawing import describe_entry
 from weft.interfaces.explorer.shell import answered
 from weft.interfaces.explorer.store_routes import may_see, recent_of
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service, Turn
 from weft.interfaces.rest.requests import Known
 from weft.interfaces.rest.served_store import Served
-from weft.model import Context, Detail, LedgerEntry, Request
+from weft.model import Context, Detail, Request
 
 router = APIRouter(prefix="/explore")
 
@@ -113,7 +114,7 @@ def _side_shape(page: _Page) -> dict[str, Any]:
         "kept": page.context is None,
         "text": None if page.context is None else page.context.text,
         "lines": [] if page.context is None else _line_keys(page.context),
-        "items": [_item(entry) for entry in shown],
+        "items": [describe_entry(entry) for entry in shown],
         "notes": record.notes,
     }
 
@@ -125,16 +126,3 @@ def _line_keys(context: Context) -> list[list[Any]]:
         for entry in context.manifest
         if entry.key is not None
     ]
-
-
-def _item(entry: LedgerEntry) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "tenant": entry.tenant,
-        "title": entry.title or entry.key,
-        "kind": entry.kind,
-        "section": entry.section,
-        "detail": entry.detail.value,
-        "tokens": entry.tokens,
-        "score": round(entry.score, 3),
-    }

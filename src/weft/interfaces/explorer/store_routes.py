@@ -13,9 +13,9 @@ from starlette.responses import Response
 from weft.api import Weft
 from weft.history import Record
 from weft.history.sessions import recent_of as recent_contexts
-from weft.interfaces.explorer.asked import Name, chosen_tenants, readable_tenants
+from weft.interfaces.explorer.asked import AsOf, Name, TenantNames, chosen_tenants, readable_tenants
 from weft.interfaces.explorer.background import read_progress, start_indexing
-from weft.interfaces.explorer.drawing import describe_path
+from weft.interfaces.explorer.drawing import describe_entry, describe_path
 from weft.interfaces.explorer.shell import answered
 from weft.interfaces.keys import Scope
 from weft.interfaces.request import clean
@@ -26,7 +26,7 @@ from weft.interfaces.rest.served_store import Served
 from weft.model import DEFAULT_TENANT, LedgerEntry, View
 from weft.overview.cast import read_cast
 from weft.overview.census import take_census
-from weft.overview.given import LAST_CONTEXTS, Given, read_given, session_of
+from weft.overview.given import LAST_CONTEXTS, Given, read_given
 from weft.overview.learned import read_learned
 from weft.overview.timeline import read_timeline
 
@@ -54,14 +54,14 @@ def check_may_write(service: Served, caller: Caller, tenant: str, header: str | 
 class Tenants(Known):
     """The tenants that a view is about."""
 
-    tenants: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
+    tenants: TenantNames = Field(default_factory=list)
 
 
 class OneTenant(Known):
     """The tenant that a view is about, and up to which point of its story."""
 
     tenant: Name = DEFAULT_TENANT
-    as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+    as_of: AsOf = None
 
 
 @router.get("/census")
@@ -87,7 +87,7 @@ class Track(Tenants):
 
     track: Annotated[str, Field(max_length=40)] = ""
     span: Annotated[str, Field(max_length=200)] = ""
-    as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+    as_of: AsOf = None
 
 
 @router.get("/timeline")
@@ -165,8 +165,8 @@ def sessions(
 
 def may_see(caller: Caller, record: Record, readable: set[str]) -> bool:
     """Return whether a caller may see a kept context: its tenants are readable, its session is the caller's."""
-    tenants = set(record.request.get("view", {}).get("tenants", ()))
-    return tenants <= readable and (_sees_all(caller) or session_of(record).startswith(caller.session("")))
+    is_own = record.session.startswith(caller.session(""))
+    return record.tenants <= readable and (is_own or _sees_all(caller))
 
 
 def recent_of(weft: Weft, caller: Caller, limit: int) -> tuple[Record, ...]:
@@ -196,15 +196,7 @@ def _given(page: Given) -> dict[str, Any]:
 
 
 def _item(entry: LedgerEntry) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "tenant": entry.tenant,
-        "kind": entry.kind,
-        "title": entry.title or entry.key,
-        "detail": entry.detail.value,
-        "tokens": entry.tokens,
-        "why": f"{entry.reason}; {describe_path(entry.match_source, entry.path)}",
-    }
+    return {**describe_entry(entry), "why": f"{entry.reason}; {describe_path(entry.match_source, entry.path)}"}
 
 
 # --- indexing a folder -----------------------------------------------------------------------------------------

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from weft.errors import StoreError, WeftError
+from weft.errors import InvalidInput, WeftError
 
 if TYPE_CHECKING:
     from weft.api import Weft
-    from weft.config import Environment
     from weft.interfaces.ids import PublicIds
 
 
@@ -69,6 +68,14 @@ class ServedStore:
 
         return read_tenants(self.settings.tenants)
 
+    def tenant_to_write(self) -> str:
+        """Return the one tenant that is written to; with several it would be a guess."""
+        if len(self.tenants) != 1:
+            raise InvalidInput(
+                f"This server reads {', '.join(self.tenants)}; start one with a single --tenant to write."
+            )
+        return self.tenants[0]
+
     def weft(self, *, create: bool = False) -> "Weft":
         """Return the open store; one that is to be written to is made where there is none."""
         from weft import config
@@ -122,12 +129,7 @@ class ServedStore:
         """Return the folders of the user's profiles and lenses, also before there is a store."""
         from weft import config
 
-        around: Environment = config.read_environment()
-        try:
-            return config.profile_folders(config.find_store(self.settings.store, around), around)
-        # Lenses and profiles can be listed before anything was indexed.
-        except StoreError:
-            return config.profile_folders(None, around)
+        return config.find_profile_folders(self.settings.store)
 
     def after_answer(self) -> tuple[str, ...]:
         """Let what the last question left unread be read in the background; return notes on it for the model."""

@@ -325,10 +325,7 @@ def index(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     paths = arguments.get("path", ())
     if not paths:
         raise InvalidInput("No path is given. Give the path of a file or folder to read.")
-    tenants = served.tenants
-    if len(tenants) != 1:
-        raise InvalidInput(f"This server reads {', '.join(tenants)}; start one with a single --tenant to write.")
-    report = served.weft().index(*paths, source=arguments.get("source"), tenant=tenants[0])
+    report = served.weft().index(*paths, source=arguments.get("source"), tenant=served.tenant_to_write())
     problems = [f"{one_line(problem.where)}: {one_line(problem.reason)}" for problem in report.problems]
     text = f"{report.written} nodes written, {report.removed} removed, {report.unchanged} unchanged."
     return Answer(
