@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.errors import SourceError
+from weft.model import MAX_TEXT_CHARACTERS
 from weft.ports import (
     CountsSkipped,
     HoldsMemory,
@@ -45,6 +46,7 @@ __all__ = [
     "binary_problem",
     "clean",
     "decode",
+    "error_line",
     "exclusion_reason",
     "file_stamp",
     "is_vendored",
@@ -54,15 +56,14 @@ __all__ = [
     "resolve_link",
 ]
 
-MAX_TEXT_CHARACTERS: Final = 5_000_000
-"""The most characters that the text of one node has. "War and Peace" fits in whole (about three million); a higher
-limit makes a single node cost more memory and time on every page that considers it."""
-
 MAX_TEXT_BYTES: Final = MAX_TEXT_CHARACTERS * 4
 """The most bytes that such a text can have in UTF-8, where no character takes more than four."""
 
 BINARY_SNIFF_BYTES: Final = 8192
 """Bytes at the beginning of a file that are searched for a NUL; git decides by nearly as many (8,000)."""
+
+_MAX_ERROR_CHARACTERS: Final = 160
+"""How much of a parser's complaint a problem quotes: enough to find the place."""
 
 STORY: Final = "story"
 NOTES: Final = "notes"
@@ -369,6 +370,11 @@ def looks_binary(content: bytes) -> bool:
 def binary_problem(name: str) -> Problem:
     """Return the problem that reports a file that is not text."""
     return Problem(name, "The file is binary (or UTF-16). Save it as UTF-8 text if it should be indexed.")
+
+
+def error_line(error: Exception) -> str:
+    """Return what a parser complains of, in one line, as a problem quotes it."""
+    return " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
 
 
 def decode(content: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:

@@ -320,6 +320,21 @@ def test_csv_rows_are_nodes_or_edges_by_their_columns(tmp_path: Path) -> None:
     assert unit.edges == (Edge("s:a", "s:b", "uses", 0.5),)
 
 
+def test_a_table_of_questions_and_answers_needs_no_keys(tmp_path: Path) -> None:
+    (tmp_path / "faq.csv").write_text(
+        "Question,Answer,Topic\nDo you ship to Oslo?,Yes.,delivery\nWho pays customs?,You do.,delivery\n", "utf-8"
+    )
+    unit = read_all(tmp_path)
+    assert not unit.problems
+    first = unit.nodes[0]
+    assert (first.key, first.kind, first.title) == ("s:Do you ship to Oslo?", "faq", "Do you ship to Oslo?")
+    assert first.text.splitlines() == ["Question: Do you ship to Oslo?", "Answer: Yes.", "Topic: delivery"]
+    # What is given counts more than what the columns suggest, and a question alone is no record.
+    given = only(read_lines(tmp_path, {"id": 7, "kind": "policy", "question": "Who?", "answer": "Me."}))
+    assert (given.key, given.kind) == ("s:7", "policy")
+    assert "There is no key" in read_lines(tmp_path, {"question": "Who?", "answer": ""}).problems[0].reason
+
+
 def test_a_row_with_too_many_cells_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "nodes.csv"
     path.write_text("id,text\na,x,y,z\nb,fine\n")
