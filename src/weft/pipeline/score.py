@@ -71,7 +71,7 @@ _PAGE_LIFT: Final = 0.24
 """For the best piece of the file of which the most other pieces match."""
 _TURN_REPEAT: Final = 0.8
 """The share that a person's turn loses of what another text would by repeating words of the question: each turn
-about a topic has its words, and says something of its own. Chosen on five conversations among eight values."""
+about a topic has its words, and says something of its own. Chosen on five conversations among nine values."""
 SCORE_DECIMALS: Final = 6
 
 _SAMPLE: Final = re.compile(
