@@ -185,6 +185,16 @@ def profile_folders(store: Path | None, around: Environment) -> tuple[Path, ...]
     return tuple(folder for folder in folders if _is_folder(folder) and os.access(folder, os.R_OK | os.X_OK))
 
 
+def find_profile_folders(given: str | Path | None) -> tuple[Path, ...]:
+    """Return the folders with the user's profiles and lenses, also where there is no store yet."""
+    around = read_environment()
+    try:
+        store = find_store(given, around)
+    except StoreError:
+        return profile_folders(None, around)
+    return profile_folders(store, around)
+
+
 def open_weft(
     given: str | Path | None,
     *,

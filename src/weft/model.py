@@ -13,6 +13,9 @@ Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Js
 
 DEFAULT_TENANT: Final = "default"
 """The tenant of everything that names none."""
+MAX_TEXT_CHARACTERS: Final = 5_000_000
+"""The most characters that the text of one node has. "War and Peace" fits in whole (about three million); a higher
+limit makes a single node cost more memory and time on every page that considers it."""
 
 FOUND_ENTITY: Final = ":entity/"
 """The part of a key, after the name of its source, that marks an entity found in prose."""

@@ -1,6 +1,7 @@
 """Habits of command lines: setting up, keeping quiet, no colours, a manual page, what to type next."""
 
 import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -41,8 +42,9 @@ def test_without_a_terminal_nothing_is_asked_and_the_next_commands_are_printed(c
     folder = shutil.copytree(EXAMPLES / "vault", tmp_path / "work" / "vault")
     done = cli("init", "vault")
     assert done.code == 0, done.err
-    assert "Set up the vault vault" in done.out
-    assert "cd vault" in done.out and 'weft context "what am I working on?"' in done.out
+    assert "Set up vault as a vault." in done.out
+    assert "Read: 32 notes" in done.out
+    assert "cd vault" in done.out and 'weft context "Noor Haddad"' in done.out
     assert (Path(folder) / ".weft").is_dir()
     told = json.loads(cli("init", "vault", "--json").out)
     assert (told["kind"], told["client"]) == ("vault", "none")
@@ -60,7 +62,45 @@ def test_three_questions_are_asked_on_a_terminal_and_the_client_is_configured(tm
         True
     ] * 3
     assert "mcpServers" in (folder / ".mcp.json").read_text("utf-8")
-    assert "Set up the repository" in seen
+    assert "Set up repo as a repository." in seen
+
+
+@pytest.mark.parametrize(("world", "kind"), [("repo", "repository"), ("vault", "vault"), ("novel", "manuscript")])
+def test_every_question_that_is_suggested_finds_something(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: str, kind: str
+) -> None:
+    monkeypatch.chdir(shutil.copytree(EXAMPLES / world, tmp_path / world))
+    lines = cli("init", "--kind", kind).out.partition("Next:\n")[2].splitlines()
+    suggested = [shlex.split(line)[1:] for line in lines if not line.startswith("  weft install")]
+    assert [words[0] for words in suggested][:2] == ["context", "context" if kind == "manuscript" else "related"]
+    for words in suggested:
+        done = cli(*words)
+        assert done.code == 0 and done.out.count("\n") > 3, words
+        assert "Nothing here speaks to this question" not in done.out, words
+
+
+def test_setting_up_shows_the_chapters_of_a_book_and_what_to_type_for_an_empty_folder(cli: Cli) -> None:
+    Path("book.txt").write_text("CHAPTER I\n\nAda met Bela.\n\nCHAPTER II\n\nAda left.\n", "utf-8")
+    done = cli("init", "book.txt")
+    assert "book: 1 chapter" in done.out and "The chapters are in doubt" in done.err
+    Path("empty").mkdir()
+    assert 'weft context "YOUR QUESTION"' in cli("init", "empty").out
+
+
+def test_what_is_indexed_twice_is_noticed(cli: Cli) -> None:
+    Path("box/docs").mkdir(parents=True)
+    Path("box/docs/oven.md").write_text("# Oven\n\nPreheat it.\n", "utf-8")
+    Path("box/docsify.md").write_text("# Docsify\n\nMakes a site.\n", "utf-8")
+    assert "in the store twice" not in cli("index", "box").err
+    again = cli("index", "box/docs").err
+    assert "'docs' lies in 'box'" in again and "`weft remove docs`" in again
+    assert "'docs' lies in 'box'" in cli("index", "box").err
+    cli("remove", "docs")
+    assert "in the store twice" not in cli("index", "box").err
+    # A file that the folder's source does not read is there only once.
+    Path("box/.hidden").mkdir()
+    Path("box/.hidden/secret.md").write_text("# Secret\n\nA recipe.\n", "utf-8")
+    assert "in the store twice" not in cli("index", "box/.hidden/secret.md").err
 
 
 @pytest.mark.parametrize(

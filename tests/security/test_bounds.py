@@ -16,7 +16,7 @@ from rest_service import Service, make_key, make_service, running
 from weft import Weft
 from weft.history import History
 from weft.history.sessions import Claims
-from weft.interfaces.keys import Limits
+from weft.interfaces.keys import Limits, Scope
 from weft.interfaces.rest.connections import BoundedProtocol
 from weft.interfaces.rest.gate import body_limit
 from weft.interfaces.rest.lanes import Lane, LaneName, LaneSize, choose_lane
@@ -308,6 +308,30 @@ def test_a_key_is_kept_to_its_limits_and_told_when_to_come_back() -> None:
     quotas.spend("a", 500)
     clock.now = 62
     assert "tokens" in refusal(lambda: quotas.begin("a", limits)).detail
+
+
+def test_an_answer_that_is_remembered_counts_among_the_tokens_of_a_key(store: Path) -> None:
+    service = make_service(store)
+    body = {"query": "process a refund", "tenant_ids": ["support"], "max_tokens": 500, "format": "plain"}
+    tokens = service.ask("process a refund", "support", max_tokens=500, format="plain")["stats"]["total_tokens"]
+    assert tokens > 10
+    key = make_key(store, "support", limits=Limits(tokens=tokens + tokens // 2))
+    answers = [service.http.post("/api/context", json=body, headers=key).status_code for _ in range(3)]
+    assert answers == [200, 200, 429]
+    service.served.close()
+
+
+def test_an_answer_without_a_limit_counts_among_the_tokens_of_a_key(service: Service) -> None:
+    key = make_key(service.store, "support", limits=Limits(tokens=10))
+    body = {"query": "process a refund", "tenant_ids": ["support"]}
+    answers = [service.http.post("/api/context", json=body, headers=key).status_code for _ in range(2)]
+    assert answers == [200, 429]
+
+
+@pytest.mark.parametrize("path", ["/explore/growth", "/explore/why", "/explore/judge"])
+def test_views_that_make_many_pages_are_heavy(path: str) -> None:
+    assert choose_lane(path, Scope.READ, b"") is LaneName.HEAVY
+    assert choose_lane("/explore/page", Scope.READ, b"") is LaneName.LIGHT
 
 
 def test_a_key_is_kept_to_its_requests_at_once_and_to_its_bytes() -> None:

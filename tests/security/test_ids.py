@@ -7,7 +7,7 @@ import pytest
 
 from rest_service import Service, make_key, make_service
 from weft import Node, Weft
-from weft.interfaces.rest.ids import PublicIds
+from weft.interfaces.ids import PublicIds
 
 
 def faq(title: str, tenant: str = "support") -> dict[str, Any]:
@@ -82,3 +82,24 @@ def test_the_id_that_would_become_nothing_takes_the_form_that_is_free() -> None:
     lost = ids._unscramble(0)
     assert ids.show(lost) > 0
     assert ids.read(ids.show(lost)) == lost
+
+
+def test_the_ledger_of_a_page_has_the_ids_that_callers_see(service: Service) -> None:
+    made = service.http.post("/api/nodes", json=faq("Zebra lighthouse")).json()
+    edge = {"source_id": made["id"], "edge_type": "leads_to"}
+    other = service.http.post("/api/nodes", json=faq("A boat shed")).json()
+    assert service.http.post("/api/edges", json={**edge, "target_id": other["id"]}).status_code == 201
+    ledger = service.ask("zebra lighthouse", "support", format="plain", profile="general")["ledger"]
+    ids = {entry["key"]: entry["id"] for entry in ledger}
+    assert ids[made["key"]] == made["id"]
+    steps = [step for entry in ledger for step in entry["path"]]
+    assert steps
+    assert all(step["id"] > 1000 for step in steps)
+
+
+def test_a_title_that_is_a_number_is_found_though_the_store_has_an_id_like_it(service: Service) -> None:
+    first = service.http.post("/api/nodes", json=faq("Zebra")).json()
+    number = stored_id(service.store, first["key"])
+    titled = service.http.post("/api/nodes", json=faq(str(number))).json()
+    found = service.ask("", "support", format="plain", start=[str(number)])
+    assert [entry["id"] for entry in found["ledger"] if entry["distance"] == 0][:1] == [titled["id"]]

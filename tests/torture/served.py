@@ -60,9 +60,9 @@ def text_word(tenant: str, number: int) -> str:
     return f"zp{tenant}n{number}xj"
 
 
-def make_store(store: Path, tenants: int) -> list[str]:
+def make_store(store: Path, tenants: int, *named: str) -> list[str]:
     """Write a store of several tenants, whose nodes are about the same things; return their names."""
-    names = [f"t{number}" for number in range(tenants)]
+    names = [*(f"t{number}" for number in range(tenants)), *named]
     with Weft.open(store) as weft:
         for tenant in names:
             nodes = [_make_node(tenant, number) for number in range(NODES_OF_A_TENANT)]

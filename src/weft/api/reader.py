@@ -18,7 +18,7 @@ from weft.model import CONSISTENCIES, Context, Edge, Filter, Node, View
 from weft.pipeline.query import Reading
 from weft.pipeline.retrieve import RetrievalResult
 from weft.ports import KNOWLEDGE_KINDS, NOTE_FORM, TANA_FORM, Embedder, Index, LayeredEmbedder, Snapshot, Store
-from weft.profiles import load_lenses, load_profile, profile_files_state, usable_profiles, with_lenses
+from weft.profiles import load_profile, profile_files_state, usable_profiles, user_lenses, with_lenses
 from weft.profiles.types import Profile
 from weft.runtime.cache import LruCache, open_shared
 from weft.store import OpenedStore, SqliteStore
@@ -137,9 +137,8 @@ class Reader:
         known = self._profiles.get(key)
         if known is not None:
             return known
-        # Reversed, so that lenses of the first folder, which has precedence, come last and win.
-        lenses = [lens for folder in reversed(self.folders) for lens in load_lenses(folder)]
-        return self._profiles.put(key, with_lenses(load_profile(name, self.folders), lenses))
+        loaded = with_lenses(load_profile(name, self.folders), user_lenses(self.folders))
+        return self._profiles.put(key, loaded)
 
     @contextmanager
     def reading(self, view: View) -> Iterator[Reading]:

@@ -82,9 +82,7 @@ class Writer:
 
         if count_waiting_passages(self._reader.store):
             raise InvalidInput("Some passages wait for a vector. Run `weft reembed` on this store, then copy it.")
-        return copy_store(
-            self._reader.store, other.store, other.index, progress or (lambda stage, done, total: None)
-        )
+        return copy_store(self._reader.store, other.store, other.index, progress or ignore_progress)
 
     def begin_quality(self) -> None:
         """Let all passages wait for vectors of the better embedder, if the store was opened with it."""

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Final
 
+from weft.assemblers.caller_values import first_value
 from weft.errors import InvalidInput, UnknownName
 from weft.model import Candidate, Context, Detail, Node, Origin, Request
 from weft.pipeline.assemble import assemble_with_outcomes
@@ -345,7 +346,7 @@ def _read_result(result: object, index: int) -> SearchResult:
     if isinstance(result, tuple) and len(result) == 2:
         inner = _read_result(result[0], index)
         return _check_result(SearchResult(inner.entity_id, inner.entity, _read_score(result[1], index)), index)
-    score = _first_value(result, _SCORE_NAMES)
+    score = first_value(result, *_SCORE_NAMES)
     return _check_result(_read_object(result, 0.0 if score is None else _read_score(score, index)), index)
 
 
@@ -379,11 +380,11 @@ def _read_node(node: Node) -> Entity:
 
 def _read_object(result: object, score: float) -> SearchResult:
     """Read a mapping or an object, whose entity may be nested in it or spread over its metadata."""
-    nested = _first_value(result, ("entity", "document", "node"))
+    nested = first_value(result, "entity", "document", "node")
     # The entity itself knows best, then the result around it, then loose metadata.
-    holders = [each for each in (nested, result, _first_value(result, ("metadata",))) if each is not None]
+    holders = [each for each in (nested, result, first_value(result, "metadata")) if each is not None]
     found = {
-        name: next((value for holder in holders if (value := _first_value(holder, names)) is not None), None)
+        name: next((value for holder in holders if (value := first_value(holder, *names)) is not None), None)
         for name, names in _ALTERNATIVE_NAMES.items()
     }
     name, kind = _read_text(found["name"]), _read_text(found["type"])
@@ -400,18 +401,9 @@ def _read_object(result: object, score: float) -> SearchResult:
         language=_read_text(found["language"]) or None,
     )
     # The id of the result itself comes before that of the nested entity: it is what the caller knows.
-    own_id = _first_value(result, _ALTERNATIVE_NAMES["entity_id"])
+    own_id = first_value(result, *_ALTERNATIVE_NAMES["entity_id"])
     entity_id = _read_text(own_id if own_id is not None else found["entity_id"])
     return SearchResult(entity_id or ":".join(filter(None, (file, str(line or ""), name))), entity, score)
-
-
-def _first_value(holder: object, names: Sequence[str]) -> object:
-    for name in names:
-        value = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
-        # A method of the caller's object is no value.
-        if value is not None and not callable(value):
-            return value
-    return None
 
 
 def _read_score(value: object, index: int) -> float:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from weft.errors import InvalidInput, UnknownName
 from weft.profiles import builtin_profiles, check_profile, find_lens, show_profile
 from weft.profiles.types import Profile
+from weft.runtime.files import replace_file
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -73,9 +74,7 @@ def save_profile(weft: "Weft", profile: Profile) -> Path:
         raise InvalidInput(f"The profile cannot be saved. {problems[0]}.")
     before = file.with_suffix(f".toml{_BEFORE}")
     before.write_bytes(file.read_bytes() if file.is_file() else b"")
-    new = file.with_suffix(".new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(file)
+    replace_file(file, text.encode())
     return file
 
 

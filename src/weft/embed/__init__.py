@@ -3,8 +3,6 @@
 Each kind is imported when it is opened, because numpy and the model libraries are slow to load.
 """
 
-from collections.abc import Callable
-
 from weft.errors import InvalidInput, UnknownName
 from weft.ports import Embedder
 
@@ -25,6 +23,12 @@ _FORMS = {
     "openai": "openai:MODEL@URL, for example openai:nomic-embed-text@http://localhost:11434/v1",
 }
 """How each kind of embedder is written in a spec, for error messages."""
+_LOCAL = {
+    "onnx": "open_onnx",
+    "sentence-transformers": "open_sentence_transformer",
+    "fastembed": "open_fastembed",
+}
+"""The function of `embed/models.py` that opens each kind of local model."""
 
 
 def open_embedder(
@@ -50,7 +54,10 @@ def open_embedder(
         return _open_plugin(kind, argument)
     if not argument:
         raise InvalidInput(f"The embedder {kind!r} needs a model. Write {_FORMS[kind]}.")
-    return _LOCAL[kind](argument)
+    from weft.embed import models
+
+    embedder: Embedder = getattr(models, _LOCAL[kind])(argument)
+    return embedder
 
 
 def _open_plugin(kind: str, argument: str) -> Embedder:
@@ -71,7 +78,7 @@ def is_own_model(name: str) -> bool:
 
 
 def _open_openai(argument: str, api_key: str | None, timeout: float) -> Embedder:
-    from weft.embed.models import open_endpoint
+    from weft.embed.models import EndpointEmbedder
 
     # Names of models may hold colons, so the address is separated by another sign.
     model, _, url = argument.partition("@")
@@ -79,30 +86,4 @@ def _open_openai(argument: str, api_key: str | None, timeout: float) -> Embedder
         raise InvalidInput(
             f"The embedder 'openai:{argument}' needs a model and an address. Write {_FORMS['openai']}."
         )
-    return open_endpoint(model, url, api_key, timeout)
-
-
-def _open_onnx(path: str) -> Embedder:
-    from weft.embed.models import open_onnx
-
-    return open_onnx(path)
-
-
-def _open_sentence_transformers(name: str) -> Embedder:
-    from weft.embed.models import open_sentence_transformer
-
-    return open_sentence_transformer(name)
-
-
-def _open_fastembed(name: str) -> Embedder:
-    from weft.embed.models import open_fastembed
-
-    return open_fastembed(name)
-
-
-_LOCAL: dict[str, Callable[[str], Embedder]] = {
-    "onnx": _open_onnx,
-    "sentence-transformers": _open_sentence_transformers,
-    "fastembed": _open_fastembed,
-}
-"""The function that opens each kind of local model."""
+    return EndpointEmbedder(model, url, api_key, timeout)

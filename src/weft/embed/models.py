@@ -5,16 +5,17 @@ A BERT-like model in ONNX form needs no torch: words are cut by our own WordPiec
 
 import hashlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from weft.embed.endpoint import EndpointFailure, JsonEndpoint
 from weft.embed.static import cut, split_bert_words
 from weft.errors import EmbedderError, InvalidInput, MissingExtra, MissingPackage
+from weft.runtime.endpoint import EndpointFailure, JsonEndpoint
 
 TEXTS_PER_REQUEST = 128
 """Texts sent in one request: servers limit its size, and fewer cost more round trips."""
@@ -87,70 +88,51 @@ class EndpointEmbedder:
         )
 
 
-def open_endpoint(model: str, url: str, api_key: str | None, timeout: float) -> EndpointEmbedder:
-    """Open an embedder that asks the server at `url`, which is asked once for its dimensions."""
-    return EndpointEmbedder(model, url, api_key, timeout)
+class LibraryEmbedder:
+    """An embedder that runs a model of another library, by its function that turns texts into vectors."""
 
-
-class FastEmbedder:
-    """An embedder that runs a fastembed model."""
-
-    def __init__(self, model: Any, name: str) -> None:
-        self.name = f"fastembed:{name}"
-        self._model = model
-        # The library has named this attribute differently over time; one embedding shows it for sure.
-        self.dimensions = len(next(iter(model.embed([PROBE]))))
+    def __init__(self, name: str, encode: Callable[[list[str]], Iterable[ArrayLike]]) -> None:
+        self.name = name
+        self._encode = encode
+        # Libraries name their attribute for this differently, also over time; one embedding shows it for sure.
+        self.dimensions = self._rows([PROBE]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one L2-normalised row a text; a blank text is a row of zeros."""
         result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         filled = [row for row, text in enumerate(texts) if text.strip()]
         if filled:
-            result[filled] = unit_rows(list(self._model.embed([texts[row] for row in filled])))
+            result[filled] = self._rows([texts[row] for row in filled])
         return result
 
+    def _rows(self, texts: list[str]) -> NDArray[np.float32]:
+        return unit_rows([np.asarray(row) for row in self._encode(texts)])
 
-def open_fastembed(name: str) -> FastEmbedder:
+
+def open_fastembed(name: str) -> LibraryEmbedder:
     """Open the model of that name, from fastembed's cache or its hub."""
     try:
         from fastembed import TextEmbedding
     except ImportError as error:
         raise MissingPackage("The embedder 'fastembed'", "fastembed") from error
     try:
-        return FastEmbedder(TextEmbedding(model_name=name), name)
+        return LibraryEmbedder(f"fastembed:{name}", TextEmbedding(model_name=name).embed)
     except (OSError, ValueError, RuntimeError) as error:
         raise EmbedderError(
             f"The fastembed model {name!r} cannot be loaded: {error}. Give a name that fastembed lists."
         ) from error
 
 
-class SentenceEmbedder:
-    """An embedder that runs a sentence-transformers model."""
-
-    def __init__(self, model: Any, name: str) -> None:
-        self.name = f"sentence-transformers:{name}"
-        self._model = model
-        self.dimensions = int(model.encode([PROBE]).shape[1])
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one L2-normalised row a text; a blank text is a row of zeros."""
-        result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        filled = [row for row, text in enumerate(texts) if text.strip()]
-        if filled:
-            result[filled] = unit_rows(
-                self._model.encode([texts[row] for row in filled], show_progress_bar=False, convert_to_numpy=True)
-            )
-        return result
-
-
-def open_sentence_transformer(name: str) -> SentenceEmbedder:
+def open_sentence_transformer(name: str) -> LibraryEmbedder:
     """Open the model of that name, from its folder or from the hub's cache."""
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise MissingPackage("The embedder 'sentence-transformers'", "sentence-transformers") from error
     try:
-        return SentenceEmbedder(SentenceTransformer(name, device="cpu"), name)
+        encode = SentenceTransformer(name, device="cpu").encode
+        encode = partial(encode, show_progress_bar=False, convert_to_numpy=True)
+        return LibraryEmbedder(f"sentence-transformers:{name}", encode)
     except (OSError, ValueError, RuntimeError) as error:
         raise EmbedderError(
             f"The sentence-transformers model {name!r} cannot be loaded: {error}. Give its name or folder."

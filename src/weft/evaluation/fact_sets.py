@@ -6,7 +6,7 @@ A fact is a regular expression. A page from which the question can be answered h
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +14,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from weft.errors import InvalidInput, UnknownName
-from weft.evaluation.report import Row, mean, percentile
-from weft.evaluation.run import Progress
-from weft.ports import TokenCounter
+from weft.evaluation.report import Row, describe_times, mean, shared_notes
+from weft.ports import ReportProgress, TokenCounter
 
 _LAYOUT: Final = 'A set of questions is {"name": "…", "questions": [{"id": "…", "text": "…", "facts": ["…"]}]}.'
 """The advice of every error about the content of a set."""
@@ -25,7 +24,7 @@ _QUESTION_KEYS: Final = frozenset({"id", "text", "facts", "description", "meta"}
 _MIN_BLANKED_WORDS: Final = 4
 """Words from which a question is blanked wherever a page repeats it; the one word of a shorter question, such as
 `config`, stands all over a page that answers it."""
-_WORD: Final = re.compile(r"[^\W_]+")
+WORD: Final = re.compile(r"[^\W_]+")
 
 OWN_PAGES: Final = "weft"
 """The name of our own pages beside those of the baselines."""
@@ -150,9 +149,14 @@ def blank_question(page: str, question: str, title: str) -> str:
 
 
 def _pattern(text: str, min_words: int = 1) -> re.Pattern[str] | None:
-    """Return a pattern for the words of a text, whatever marks, escapes and line breaks stand between them."""
-    words = _WORD.findall(text)
-    return re.compile(r"[\W_]+".join(map(re.escape, words))) if len(words) >= min_words else None
+    """Return a pattern for the words of a text, or None where it has fewer than `min_words`."""
+    words = WORD.findall(text)
+    return re.compile(words_expression(words)) if len(words) >= min_words else None
+
+
+def words_expression(words: Iterable[str]) -> str:
+    """Return the regular expression for some words, whatever marks, escapes and line breaks stand between them."""
+    return r"[\W_]+".join(map(re.escape, words))
 
 
 # --- judging pages -----------------------------------------------------------------------------------------
@@ -200,7 +204,7 @@ class PageExam(Struct, frozen=True):
 
 
 def judge_pages(
-    exam: PageExam, clock: Callable[[], float], progress: Progress, keep: KeepPage
+    exam: PageExam, clock: Callable[[], float], progress: ReportProgress, keep: KeepPage
 ) -> tuple[PageVerdict, ...]:
     """Ask every question of every maker with every budget, and return the verdicts in that order."""
     verdicts: list[PageVerdict] = []
@@ -237,7 +241,6 @@ def summarise_pages(verdicts: Sequence[PageVerdict], budgets: Sequence[int]) -> 
     """Return the measures of one maker's pages: shares of questions and facts, grades, and what the pages cost."""
     # By budget throughout: what is answered with 8,000 tokens says nothing about 1,000.
     by_budget = {budget: [verdict for verdict in verdicts if verdict.budget == budget] for budget in budgets}
-    times = [verdict.milliseconds for verdict in verdicts]
     return {
         **{
             f"answered@{budget}": round(mean([float(one.grade is Grade.YES) for one in some]), 6)
@@ -253,20 +256,14 @@ def summarise_pages(verdicts: Sequence[PageVerdict], budgets: Sequence[int]) -> 
             str(budget): {one.question.id: str(one.grade) for one in some if one.grade is not Grade.YES}
             for budget, some in by_budget.items()
         },
-        "latency_ms": {"p50": round(percentile(times, 0.5), 3), "p95": round(percentile(times, 0.95), 3)},
-        "notes": _shared_notes(verdicts),
+        "latency_ms": describe_times([verdict.milliseconds for verdict in verdicts]),
+        "notes": shared_notes([verdict.notes for verdict in verdicts]),
     }
 
 
 def _count_grades(verdicts: Sequence[PageVerdict]) -> Row:
     counts = Counter(verdict.grade for verdict in verdicts)
     return {str(grade): counts[grade] for grade in Grade}
-
-
-def _shared_notes(verdicts: Sequence[PageVerdict]) -> list[str]:
-    """Return the notes that every page has: they are about the set-up, not about a question."""
-    first = verdicts[0].notes if verdicts else ()
-    return [note for note in first if all(note in verdict.notes for verdict in verdicts)]
 
 
 def verdict_rows(verdicts: Sequence[PageVerdict]) -> list[Row]:

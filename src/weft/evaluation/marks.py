@@ -3,21 +3,19 @@
 A needed line becomes a fact of its question (fact_sets.py), so that `weft eval` measures other settings with it.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
 from weft.errors import InvalidInput
-from weft.evaluation.fact_sets import FactQuestion, Grade, grade_share, missing_facts
+from weft.evaluation.fact_sets import WORD, FactQuestion, Grade, grade_share, missing_facts, words_expression
 from weft.model import Context
 
 MOST_QUESTIONS: Final = 60
 """Questions that are judged at once: each makes a page, and a person waits for all of them."""
 _MOST_WORDS: Final = 24
 """Words of a line that a fact holds: a page that breaks or cuts a long line later still has its beginning."""
-_WORD: Final = re.compile(r"[^\W_]+")
 
 
 class Mark(Struct, frozen=True):
@@ -52,10 +50,10 @@ class MarkScore(Struct, frozen=True):
 
 def line_fact(line: str) -> str:
     """Return the regular expression for a line, whatever marks and line breaks stand between its words."""
-    words = _WORD.findall(line)[:_MOST_WORDS]
+    words = WORD.findall(line)[:_MOST_WORDS]
     if not words:
         raise InvalidInput(f"The line {line!r} has no words. Mark a line that says something.")
-    return r"[\W_]+".join(map(re.escape, words))
+    return words_expression(words)
 
 
 def judge_marks(marks: Sequence[Mark], make_page: Callable[[str], Context]) -> MarkScore:

@@ -45,7 +45,6 @@ def summarise(answers: Sequence[QuestionResult], evaluation: Evaluation, costs: 
     # Every question has the same measures, because all are asked with the same budgets.
     names = list(by_question[0]) if by_question else []
     pages = [page for answered in answers for page in answered.pages]
-    times = [page.milliseconds for page in pages]
     return {
         "set": evaluation.judged.name,
         "documents": len(evaluation.judged.documents),
@@ -60,11 +59,11 @@ def summarise(answers: Sequence[QuestionResult], evaluation: Evaluation, costs: 
             f"fill@{budget}": round(_fill([page for page in pages if page.budget == budget]), 6)
             for budget in evaluation.budgets
         },
-        "latency_ms": {"p50": round(percentile(times, 0.5), 3), "p95": round(percentile(times, 0.95), 3)},
+        "latency_ms": describe_times([page.milliseconds for page in pages]),
         "index_seconds": round(costs.index_seconds, 3),
         "peak_mb": None if costs.peak_mb is None else round(costs.peak_mb, 1),
         **_input_problems(evaluation),
-        "notes": _shared_notes(answers),
+        "notes": shared_notes([answered.notes for answered in answers]),
     }
 
 
@@ -82,10 +81,15 @@ def _by_category(answers: Sequence[QuestionResult], by_question: Sequence[Mappin
     return {"categories": table}
 
 
-def _shared_notes(answers: Sequence[QuestionResult]) -> list[str]:
+def describe_times(milliseconds: Sequence[float]) -> Row:
+    """Return the median of some times, and the time that one in twenty exceeds."""
+    return {"p50": round(percentile(milliseconds, 0.5), 3), "p95": round(percentile(milliseconds, 0.95), 3)}
+
+
+def shared_notes(notes_of_pages: Sequence[Sequence[str]]) -> list[str]:
     """Return the notes that every page has: they are about the set-up, not about a question."""
-    first = answers[0].notes if answers else ()
-    return [note for note in first if all(note in answered.notes for answered in answers)]
+    first, *others = notes_of_pages or ((),)
+    return [note for note in first if all(note in notes for notes in others)]
 
 
 def _fill(pages: Sequence[PageResult]) -> float:

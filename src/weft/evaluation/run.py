@@ -16,7 +16,7 @@ from weft.errors import InvalidInput, UnknownName
 from weft.evaluation.judged_sets import CorpusSource, JudgedSet, Question
 from weft.history.contexts import printed_items
 from weft.model import Context, Detail, Filter, Item, Json, LedgerEntry
-from weft.ports import TokenCounter
+from weft.ports import ReportProgress, TokenCounter
 from weft.text.terms import UNSPACED
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
@@ -127,8 +127,6 @@ def _read_turns(value: Json) -> list[str]:
 
 Ask = Callable[[ShapedQuestion, int, Filter], Context]
 """Asks a question with a budget and a filter, and returns the page."""
-Progress = Callable[[str, int, int | None], None]
-"""Called with (stage, done, total) as work goes on."""
 
 
 class PageResult(Struct, frozen=True):
@@ -185,7 +183,7 @@ class Evaluation(Struct, frozen=True):
 
 
 def evaluate(
-    evaluation: Evaluation, ask: Ask, clock: Callable[[], float], progress: Progress
+    evaluation: Evaluation, ask: Ask, clock: Callable[[], float], progress: ReportProgress
 ) -> tuple[QuestionResult, ...]:
     """Ask every question that can be measured, and return the results; `clock` gives seconds."""
     questions = evaluation.questions()

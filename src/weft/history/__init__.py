@@ -1,7 +1,7 @@
 """Keep the contexts that were handed out beside the store: record, find and compare them."""
 
 # `compare` is also the name of its module; the function is what this package offers.
-from weft.history.compare import Change, Difference, compare, rebuild_request
+from weft.history.compare import Change, Difference, compare, printed_entries, rebuild_request
 from weft.history.contexts import (
     History,
     Record,
@@ -22,6 +22,7 @@ __all__ = [
     "fingerprint",
     "is_received",
     "make_record",
+    "printed_entries",
     "read_shown",
     "rebuild_request",
 ]

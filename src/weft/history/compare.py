@@ -12,10 +12,8 @@ from msgspec import Struct
 
 from weft.errors import InvalidInput
 from weft.history.contexts import Record
-from weft.model import UNSET, Detail, Filter, LedgerEntry, Request, Topic, View
+from weft.model import UNSET, Detail, Filter, LedgerEntry, NodeRef, Request, Topic, View
 
-Ref = tuple[str, str]
-"""The tenant and key of a node."""
 What = Literal["appeared", "vanished", "changed", "moved"]
 
 
@@ -47,7 +45,7 @@ class Difference(Struct, frozen=True):
 
 def compare(before: Record, after: Record) -> Difference:
     """Return the difference between two contexts."""
-    old, new = _printed_entries(before), _printed_entries(after)
+    old, new = printed_entries(before.ledger), printed_entries(after.ledger)
     moved = _find_moved(old, new)
     changes: list[Change] = []
     for ref, entry in new.items():
@@ -75,10 +73,10 @@ def compare(before: Record, after: Record) -> Difference:
     )
 
 
-def _printed_entries(record: Record) -> dict[Ref, LedgerEntry]:
-    """Return the entries that the page shows, in its order; of a node shown twice the first."""
-    printed: dict[Ref, LedgerEntry] = {}
-    for entry in record.ledger:
+def printed_entries(ledger: Sequence[LedgerEntry]) -> dict[NodeRef, LedgerEntry]:
+    """Return the entries that a page shows, in its order; of a node shown twice the first."""
+    printed: dict[NodeRef, LedgerEntry] = {}
+    for entry in ledger:
         if entry.detail is not Detail.DROPPED:
             printed.setdefault((entry.tenant, entry.key), entry)
     return printed
@@ -88,7 +86,7 @@ def _change(what: What, entry: LedgerEntry, why: str) -> Change:
     return Change(what, entry.tenant, entry.key, entry.kind, entry.title, why)
 
 
-def _absence(record: Record, ref: Ref, when: str) -> str:
+def _absence(record: Record, ref: NodeRef, when: str) -> str:
     """Return why a node is not on a page."""
     entry = next((entry for entry in record.ledger if (entry.tenant, entry.key) == ref), None)
     return f"not found {when}" if entry is None else f"left out {when}: {entry.reason}"
@@ -125,7 +123,7 @@ def _movement(old: LedgerEntry, new: LedgerEntry) -> str:
     return f"score {old.score:.3f} → {new.score:.3f}{parts}"
 
 
-def _find_moved(old: Mapping[Ref, LedgerEntry], new: Mapping[Ref, LedgerEntry]) -> set[Ref]:
+def _find_moved(old: Mapping[NodeRef, LedgerEntry], new: Mapping[NodeRef, LedgerEntry]) -> set[NodeRef]:
     """Return the fewest nodes whose moving explains the new order, and those that changed section."""
     common = [ref for ref in new if ref in old]
     rank = {ref: number for number, ref in enumerate(old)}

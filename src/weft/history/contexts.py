@@ -6,13 +6,12 @@ import threading
 import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 import orjson
 from msgspec import Struct
@@ -26,6 +25,7 @@ from weft.model import (
     Item,
     LedgerEntry,
     Node,
+    NodeRef,
     PlacedSection,
     Received,
     Request,
@@ -35,22 +35,20 @@ from weft.model import (
 
 _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 """Sorted keys, so that equal values have equal digests."""
-
 _CONTENT_DETAILS: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY)
 """The details that show content. A pointer only says that there is something: its node has not been received."""
-
 FILE_NAME: Final = "contexts.sqlite"
 """The file beside the store."""
 KEPT_CONTEXTS: Final = 1000
-"""Contexts that are kept, the newest ones. Each holds its whole ledger, so the file grows in proportion."""
+"""Contexts of one owner that are kept, the newest ones; each holds its whole ledger. The owner is a session's name
+before its first slash: a service puts its caller there, so that none can push out what others have."""
 KEPT_SESSIONS: Final = 200
-"""Sessions of one owner whose received nodes are kept, those used last; an older one begins anew when it returns.
-The owner stands in a session's name before its first slash: a service puts its caller there."""
+"""Sessions of one owner whose received nodes are kept, those used last; an older one begins anew on return."""
 _LOCK_TIMEOUT_SECONDS: Final = 5.0
 """How long to wait for another process that writes; a write is short, so longer waits mean that it hangs."""
 _RETRY_SECONDS: Final = 0.02
 """How long to wait before trying again to switch a new file to write-ahead logging."""
-_SCHEMA_VERSION: Final = 2
+_SCHEMA_VERSION: Final = 3
 """Raise it with every change of the tables below."""
 SAID: Final = "said"
 """The field with the day of a standing rule, which only its section prints: elsewhere the node is the same."""
@@ -60,8 +58,10 @@ _COMPRESSION_LEVEL: Final = 1
 """zlib's quickest level, because every kept answer waits for it."""
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS contexts (
-    place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL
+    place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL,
+    owner TEXT NOT NULL DEFAULT ''
 );
+CREATE INDEX IF NOT EXISTS contexts_by_owner ON contexts (owner, place);
 CREATE TABLE IF NOT EXISTS sessions (place INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS received (
     session TEXT NOT NULL, tenant TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, spans TEXT,
@@ -73,6 +73,8 @@ CREATE TABLE IF NOT EXISTS claims (
 CREATE INDEX IF NOT EXISTS claims_by_what ON claims (what);
 """
 """`place` counts up and never repeats, so that the largest is the newest even after deletions."""
+_OWNER: Final = "substr(:session, 1, instr(:session, '/'))"
+"""The owner of a session: its name up to the first slash and with it, or nothing."""
 
 
 # --- ids and fingerprints --------------------------------------------------------------------------------------
@@ -105,9 +107,7 @@ def plain_request(request: Request) -> dict[str, Any]:
         name: value for name, value in asdict(request).items() if name not in ("candidates", "received")
     }
     if request.candidates is not None:
-        plain["candidates"] = [
-            (candidate.node.tenant, candidate.node.key, candidate.score) for candidate in request.candidates
-        ]
+        plain["candidates"] = [(*each.node.ref, each.score) for each in request.candidates]
     if request.received is not None:
         plain["session"] = request.received.session
     decoded: dict[str, Any] = json.loads(_encode(plain))
@@ -138,15 +138,14 @@ def _plain_value(value: object) -> object:
 # --- what a page showed ----------------------------------------------------------------------------------------
 
 
-def read_shown(context: Context) -> dict[tuple[str, str], Shown]:
+def read_shown(context: Context) -> dict[NodeRef, Shown]:
     """Return what the page shows of each node, by tenant and key."""
-    shown: dict[tuple[str, str], Shown] = {}
+    shown: dict[NodeRef, Shown] = {}
     for item in printed_items(context.page.sections):
         if item.detail in _CONTENT_DETAILS:
             node = item.candidate.node
-            ref = (node.tenant, node.key)
             spans = None if item.detail is Detail.WHOLE else item.spans
-            shown[ref] = join_shown(shown.get(ref), Shown(fingerprint(node), spans))
+            shown[node.ref] = join_shown(shown.get(node.ref), Shown(fingerprint(node), spans))
     return shown
 
 
@@ -171,9 +170,8 @@ def is_received(received: Received | None, candidate: Candidate) -> bool:
     """Return whether a session has what this candidate would show: unchanged, and whole or its needed part."""
     if received is None:
         return False
-    node = candidate.node
-    shown = received.nodes.get((node.tenant, node.key))
-    if shown is None or shown.fingerprint != fingerprint(node):
+    shown = received.nodes.get(candidate.node.ref)
+    if shown is None or shown.fingerprint != fingerprint(candidate.node):
         return False
     if shown.spans is None or not candidate.spans:
         return True
@@ -197,7 +195,7 @@ class Record(Struct, frozen=True):
     request: Mapping[str, Any]
     notes: tuple[str, ...]
     ledger: tuple[LedgerEntry, ...]
-    fingerprints: Mapping[tuple[str, str], str]
+    fingerprints: Mapping[NodeRef, str]
     manifest: tuple[Mapping[str, Any], ...] = ()
 
     @property
@@ -206,6 +204,16 @@ class Record(Struct, frozen=True):
         question = self.request.get("question") or ", ".join(self.request.get("start", ()))
         topics = [topic["question"] or ", ".join(topic["start"]) for topic in self.request.get("topics", ())]
         return str(question or " / ".join(topics))
+
+    @property
+    def session(self) -> str:
+        """The name of the session that it was handed to; empty for none."""
+        return str(self.request.get("session") or "")
+
+    @property
+    def tenants(self) -> frozenset[str]:
+        """The tenants that were read for it."""
+        return frozenset(self.request.get("view", {}).get("tenants", ()))
 
 
 def make_record(context: Context, request: Request, made: datetime) -> Record:
@@ -222,7 +230,7 @@ def make_record(context: Context, request: Request, made: datetime) -> Record:
         notes=context.notes,
         ledger=context.ledger,
         # Content is not kept, only its fingerprint: enough to say later that it changed.
-        fingerprints={(node.tenant, node.key): fingerprint(node) for node in nodes},
+        fingerprints={node.ref: fingerprint(node) for node in nodes},
         manifest=tuple(orjson.loads(orjson.dumps(context.manifest, default=asdict))),
     )
 
@@ -242,6 +250,11 @@ def from_bytes(stored: bytes) -> Record:
     plain["ledger"] = tuple(_read_entry(entry) for entry in plain["ledger"])
     plain["notes"], plain["manifest"] = tuple(plain["notes"]), tuple(plain["manifest"])
     return Record(**plain)
+
+
+def read_bodies(rows: Iterable[tuple[bytes]]) -> tuple[Record, ...]:
+    """Return the records whose bodies were read from the file."""
+    return tuple(from_bytes(zlib.decompress(body)) for (body,) in rows)
 
 
 def _read_entry(stored: dict[str, Any]) -> LedgerEntry:
@@ -265,10 +278,10 @@ class History:
         # One writing connection for all threads, because SQLite lets only one of them write anyway.
         self._guard = threading.Lock()
 
-    def keep(self, record: Record, session: str | None, shown: Mapping[tuple[str, str], Shown]) -> None:
+    def keep(self, record: Record, session: str | None, shown: Mapping[NodeRef, Shown]) -> None:
         """Store a context, and what it showed to its session; the oldest ones make room."""
         with self.writing() as connection:
-            _put_context(connection, record, self.max_contexts)
+            _put_context(connection, record, session or "", self.max_contexts)
             # In the same transaction: a context that is kept was also shown.
             if session is not None:
                 touch_session(connection, session, self.max_sessions)
@@ -276,11 +289,10 @@ class History:
 
     def find(self, name: str) -> Record:
         """Return the kept context with this id, or with an id that begins like this."""
-        rows: list[tuple[str, bytes]] = []
-        if len(name) >= _MIN_PREFIX_CHARACTERS:
-            # Whatever begins with the name sorts before the name followed by the last of all characters.
-            bounds = (name, f"{name}\U0010ffff")
-            rows = self.read("SELECT id, body FROM contexts WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 3", bounds)
+        # Whatever begins with the name sorts before the name followed by the last of all characters.
+        bounds = (name, f"{name}\U0010ffff")
+        query = "SELECT id, body FROM contexts WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 3"
+        rows = self.read(query, bounds) if len(name) >= _MIN_PREFIX_CHARACTERS else []
         if len(rows) > 1:
             ids = ", ".join(id for id, _ in rows)
             raise InvalidInput(f"Several kept contexts begin with {name!r}: {ids}. Give more of the id.")
@@ -294,14 +306,12 @@ class History:
 
     def find_readable(self, id: str, tenants: Collection[str]) -> Record | None:
         """Return the kept context with this whole id if it was made of these tenants alone."""
-        rows = self.read("SELECT body FROM contexts WHERE id = ?", (id,))
-        record = from_bytes(zlib.decompress(rows[0][0])) if rows else None
-        return record if record and set(record.request.get("view", {}).get("tenants", ())) <= {*tenants} else None
+        found = read_bodies(self.read("SELECT body FROM contexts WHERE id = ?", (id,)))
+        return found[0] if found and found[0].tenants <= {*tenants} else None
 
     def recent(self, limit: int) -> tuple[Record, ...]:
         """Return the contexts handed out last, newest first."""
-        rows = self.read("SELECT body FROM contexts ORDER BY place DESC LIMIT ?", (limit,))
-        return tuple(from_bytes(zlib.decompress(body)) for (body,) in rows)
+        return read_bodies(self.read("SELECT body FROM contexts ORDER BY place DESC LIMIT ?", (limit,)))
 
     def received(self, session: str) -> Received:
         """Return the nodes that a session received so far: none for a name that was never used."""
@@ -314,10 +324,8 @@ class History:
             return
         with self.writing() as connection:
             for place, body in connection.execute("SELECT place, body FROM contexts").fetchall():
-                record = orjson.loads(zlib.decompress(body))
-                read = {entry.get("tenant") for entry in record["ledger"]}
-                read.update(record["request"].get("view", {}).get("tenants", ()))
-                if tenant in read:
+                record = from_bytes(zlib.decompress(body))
+                if tenant in record.tenants or any(entry.tenant == tenant for entry in record.ledger):
                     connection.execute("DELETE FROM contexts WHERE place = ?", (place,))
             connection.execute("DELETE FROM received WHERE tenant = ?", (tenant,))
 
@@ -334,12 +342,9 @@ class History:
             return []
         with _explain_errors(self.file):
             # Read-only and by URI, so that asking never makes a file or takes a lock for writing.
-            address = f"file:{quote(self.file.resolve().as_posix())}?mode=ro"
-            connection = sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)
-            try:
+            address = f"{self.file.resolve().as_uri()}?mode=ro"
+            with closing(sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)) as connection:
                 return connection.execute(statement, values).fetchall()
-            finally:
-                connection.close()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -381,6 +386,9 @@ def _open(file: Path) -> sqlite3.Connection:
         if version > _SCHEMA_VERSION:
             raise sqlite3.DatabaseError(f"it was written by a newer Weft, version {version}")
         if version < _SCHEMA_VERSION:
+            # Only an older file lacks this column, and another process may be adding it.
+            with suppress(sqlite3.OperationalError):
+                connection.execute("ALTER TABLE contexts ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
             connection.executescript(
                 f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
             )
@@ -403,33 +411,28 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
             time.sleep(_RETRY_SECONDS)
 
 
-def _put_context(connection: sqlite3.Connection, record: Record, max_contexts: int) -> None:
+def _put_context(connection: sqlite3.Connection, record: Record, session: str, max_contexts: int) -> None:
     # Deleted first, so that a context which is handed out again becomes the newest.
     connection.execute("DELETE FROM contexts WHERE id = ?", (record.id,))
-    body = zlib.compress(to_bytes(record), _COMPRESSION_LEVEL)
-    connection.execute("INSERT INTO contexts (id, body) VALUES (?, ?)", (record.id, body))
-    connection.execute(
-        "DELETE FROM contexts WHERE place <= (SELECT place FROM contexts ORDER BY place DESC LIMIT 1 OFFSET ?)",
-        (max_contexts,),
-    )
+    values = {"id": record.id, "body": zlib.compress(to_bytes(record), _COMPRESSION_LEVEL), "session": session}
+    connection.execute(f"INSERT INTO contexts (id, body, owner) VALUES (:id, :body, {_OWNER})", values)
+    own = f"owner = {_OWNER}"
+    oldest = f"SELECT place FROM contexts WHERE {own} ORDER BY place DESC LIMIT 1 OFFSET {max_contexts:d}"
+    connection.execute(f"DELETE FROM contexts WHERE {own} AND place <= ({oldest})", values)
 
 
 def touch_session(connection: sqlite3.Connection, session: str, max_sessions: int) -> None:
     """Make a session the one that was used last; the oldest ones make room."""
     connection.execute("DELETE FROM sessions WHERE name = ?", (session,))
     connection.execute("INSERT INTO sessions (name) VALUES (?)", (session,))
-    # The owner of a session is its name up to the first slash, or nothing.
-    own = "substr(name, 1, instr(name, '/')) = substr(:name, 1, instr(:name, '/'))"
-    connection.execute(
-        f"DELETE FROM sessions WHERE {own} AND place <= "
-        f"(SELECT place FROM sessions WHERE {own} ORDER BY place DESC LIMIT 1 OFFSET :most)",
-        {"name": session, "most": max_sessions},
-    )
+    own = f"substr(name, 1, instr(name, '/')) = {_OWNER}"
+    oldest = f"SELECT place FROM sessions WHERE {own} ORDER BY place DESC LIMIT 1 OFFSET {max_sessions:d}"
+    connection.execute(f"DELETE FROM sessions WHERE {own} AND place <= ({oldest})", {"session": session})
     for table in ("received", "claims"):
         connection.execute(f"DELETE FROM {table} WHERE session NOT IN (SELECT name FROM sessions)")
 
 
-def _put_shown(connection: sqlite3.Connection, session: str, shown: Mapping[tuple[str, str], Shown]) -> None:
+def _put_shown(connection: sqlite3.Connection, session: str, shown: Mapping[NodeRef, Shown]) -> None:
     """Add what a page showed to what its session received before."""
     for (tenant, key), now in sorted(shown.items()):
         row_key = (session, tenant, key)

@@ -11,6 +11,8 @@ import orjson
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from weft.runtime.files import replace_file
+
 FILE_NAME: Final = "runs.jsonl"
 """The file beside the store. No page depends on it, so losing it does no harm."""
 KEPT_RUNS: Final = 500
@@ -69,10 +71,8 @@ class RunLog(Struct, frozen=True):
             self._replace([run for run in self.read() if run.tenant != tenant])
 
     def _replace(self, runs: Sequence[Run]) -> None:
-        """Make these all the runs; the file is exchanged as a whole."""
-        new = self.file.with_suffix(".new")
-        new.write_bytes(b"".join(orjson.dumps(asdict(run)) + b"\n" for run in runs))
-        new.replace(self.file)
+        """Make these all the runs."""
+        replace_file(self.file, b"".join(orjson.dumps(asdict(run)) + b"\n" for run in runs))
 
 
 def _read_run(line: bytes) -> Run | None:

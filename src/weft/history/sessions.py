@@ -5,7 +5,16 @@ The claims are kept in the file of the contexts handed out, and go with the sess
 
 from msgspec import Struct
 
-from weft.history.contexts import History, touch_session
+from weft.history.contexts import History, Record, read_bodies, touch_session
+
+
+def recent_of(history: History, owner: str, limit: int) -> tuple[Record, ...]:
+    """Return the contexts handed out last to the sessions of an owner (`name/`), newest first."""
+    # A file that an older version wrote knows no owners until the next context is kept.
+    if not history.read("SELECT 1 FROM pragma_table_info('contexts') WHERE name = 'owner'", ()):
+        return ()
+    own = "SELECT body FROM contexts WHERE owner = ? ORDER BY place DESC LIMIT ?"
+    return read_bodies(history.read(own, (owner, limit)))
 
 
 class Claims(Struct, frozen=True):

@@ -6,35 +6,32 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from msgspec import Struct
 
 from weft.errors import StoreError
+from weft.model import NodeRef
 
 FILE_NAME: Final = "usage.sqlite"
 """The file beside the store."""
 _LOCK_TIMEOUT_SECONDS: Final = 2.0
 """How long to wait for another process that counts: an answer is not worth delaying for longer."""
-_CREATE_TABLE: Final = """
+_TABLES: Final = """
 CREATE TABLE IF NOT EXISTS used (
     tenant TEXT NOT NULL, key TEXT NOT NULL, times INTEGER NOT NULL, last TEXT NOT NULL, PRIMARY KEY (tenant, key)
-) WITHOUT ROWID
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS turns (
+    day TEXT PRIMARY KEY, spoke INTEGER NOT NULL, silent INTEGER NOT NULL, given INTEGER NOT NULL,
+    used INTEGER NOT NULL
+) WITHOUT ROWID;
 """
-"""Created by the first use that is counted."""
+"""Created by the first count; a file of an older version may have one of them only."""
 _COUNT_USE: Final = (
     "INSERT INTO used VALUES (?, ?, 1, ?)"
     " ON CONFLICT DO UPDATE SET times = times + 1, last = max(last, excluded.last)"
 )
 """The larger time stays, because two processes may count in either order."""
 
-
-_CREATE_TURNS: Final = """
-CREATE TABLE IF NOT EXISTS turns (
-    day TEXT PRIMARY KEY, spoke INTEGER NOT NULL, silent INTEGER NOT NULL, given INTEGER NOT NULL,
-    used INTEGER NOT NULL
-) WITHOUT ROWID
-"""
 _COUNT_TURN: Final = (
     "INSERT INTO turns VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET spoke = spoke + excluded.spoke,"
     " silent = silent + excluded.silent, given = given + excluded.given, used = used + excluded.used"
@@ -67,30 +64,19 @@ class UsageLog(Struct, frozen=True):
         """The path of the file that holds the counts."""
         return self.folder / FILE_NAME
 
-    def record_uses(self, refs: Sequence[tuple[str, str]], now: datetime) -> None:
+    def record_uses(self, refs: Sequence[NodeRef], now: datetime) -> None:
         """Count a use of each of these now."""
-        with (
-            self._explain_errors(),
-            closing(sqlite3.connect(self.file, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
-            connection,
-        ):
-            # A count that is lost in a crash is not worth a wait for the disk.
-            connection.execute("PRAGMA synchronous = OFF")
-            connection.execute(_CREATE_TABLE)
+        with self._writing() as connection:
             connection.executemany(
                 _COUNT_USE, [(tenant, key, now.isoformat()) for tenant, key in sorted(set(refs))]
             )
 
-    def read_uses(self, refs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], MemoryUsage]:
+    def read_uses(self, refs: Sequence[NodeRef]) -> Mapping[NodeRef, MemoryUsage]:
         """Return the uses of each of these that was ever used."""
-        if not self.file.is_file():
-            return {}
-        address = f"file:{quote(self.file.resolve().as_posix())}?mode=ro"
-        found = {}
-        with (
-            self._explain_errors(),
-            closing(sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
-        ):
+        found: dict[NodeRef, MemoryUsage] = {}
+        with self._reading("used") as connection:
+            if connection is None:
+                return found
             for ref in dict.fromkeys(refs):
                 row = connection.execute(
                     "SELECT times, last FROM used WHERE tenant = ? AND key = ?", ref
@@ -102,39 +88,50 @@ class UsageLog(Struct, frozen=True):
 
     def record_turn(self, counts: HookCounts, now: datetime) -> None:
         """Add to the counts of the day."""
-        with (
-            self._explain_errors(),
-            closing(sqlite3.connect(self.file, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
-            connection,
-        ):
-            connection.execute("PRAGMA synchronous = OFF")
-            connection.execute(_CREATE_TURNS)
+        with self._writing() as connection:
             values = (f"{now:%Y-%m-%d}", counts.spoke, counts.silent, counts.given, counts.used)
             connection.execute(_COUNT_TURN, values)
 
     def read_turns(self) -> HookCounts:
         """Return the counts of all days; zeros where no hook ever ran."""
-        if not self.file.is_file():
-            return HookCounts()
-        with (
-            self._explain_errors(),
-            closing(sqlite3.connect(self.file, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
-            connection,
-        ):
-            connection.execute(_CREATE_TURNS)
+        with self._reading("turns") as connection:
+            if connection is None:
+                return HookCounts()
             row = connection.execute("SELECT sum(spoke), sum(silent), sum(given), sum(used) FROM turns").fetchone()
             return HookCounts(*(number or 0 for number in row))
 
-    def forget(self, refs: Sequence[tuple[str, str]]) -> None:
+    def forget(self, refs: Sequence[NodeRef]) -> None:
         """Delete the counts of these."""
-        if not self.file.is_file():
-            return
+        if self.file.is_file():
+            with self._writing() as connection:
+                connection.executemany("DELETE FROM used WHERE tenant = ? AND key = ?", sorted(set(refs)))
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Give the block a connection inside one transaction."""
         with (
             self._explain_errors(),
             closing(sqlite3.connect(self.file, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
-            connection,
         ):
-            connection.executemany("DELETE FROM used WHERE tenant = ? AND key = ?", sorted(set(refs)))
+            # A count that is lost in a crash is not worth a wait for the disk.
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.executescript(_TABLES)
+            with connection:
+                yield connection
+
+    @contextmanager
+    def _reading(self, table: str) -> Iterator[sqlite3.Connection | None]:
+        """Give the block a connection that makes and changes nothing; None where the table is not there yet."""
+        if not self.file.is_file():
+            yield None
+            return
+        address = f"{self.file.resolve().as_uri()}?mode=ro"
+        with (
+            self._explain_errors(),
+            closing(sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
+        ):
+            found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+            yield connection if found else None
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:

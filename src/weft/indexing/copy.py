@@ -1,20 +1,17 @@
 """Copy one store into another, whatever engines they are: streamed, resumable, and compared at the end."""
 
-from collections.abc import Callable
 from typing import Final, Protocol
 
 from msgspec import Struct
 
 from weft.errors import InvalidInput, StoreError
 from weft.model import DEFAULT_TENANT
-from weft.ports import Changes, ExportableStore, Index, Store
+from weft.ports import Changes, ExportableStore, Index, ReportProgress, Store
 
 _NODES_PER_PORTION: Final = 5000
 """Nodes that are read and written together: more take more memory, fewer more transactions."""
 _PROGRESS_SOURCE: Final = ":copy"
 """The source under whose units a copy stores how far it came: no real source has this name."""
-
-Progress = Callable[[str, int, int | None], None]
 
 
 class Copyable(Store, ExportableStore, Protocol):
@@ -34,7 +31,7 @@ def copy_store(
     source: Copyable,
     target: Copyable,
     index: Index,
-    progress: Progress,
+    progress: ReportProgress,
     *,
     nodes_per_portion: int = _NODES_PER_PORTION,
 ) -> CopyResult:
@@ -90,7 +87,7 @@ def _find_resume_point(source: Copyable, target: Copyable) -> int:
 
 
 def _copy_nodes(
-    source: Copyable, target: Copyable, after: int, nodes_per_portion: int, progress: Progress
+    source: Copyable, target: Copyable, after: int, nodes_per_portion: int, progress: ReportProgress
 ) -> None:
     """Copy the nodes after an id with their edges and aliases, storing with each portion how far the copy came."""
     source_state = source.state()

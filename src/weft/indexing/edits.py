@@ -18,7 +18,7 @@ from weft.indexing.ingest import NOT_LINKED, IndexingContext, unit_name
 from weft.indexing.prepare import prepare
 from weft.indexing.write import check_node, delete, link_written
 from weft.model import Alias, Node, Origin, View
-from weft.ports import Changes, Store
+from weft.ports import Changes, Store, rows_with_keys
 
 FORGET: Final = "forget"
 CHANGE: Final = "change"
@@ -174,8 +174,7 @@ def _find(store: Store, tenant: str, key: str) -> Node:
 
 def _look_up(store: Store, tenant: str, key: str) -> Node | None:
     with store.snapshot(View((tenant,))) as snapshot:
-        rows = snapshot.nodes(snapshot.find([key]).get(key, ()))
-    return next((row.node for row in rows.values() if row.node.key == key), None)
+        return next((row.node for row in rows_with_keys(snapshot, [key]).values()), None)
 
 
 def _find_unit(store: Store, node: Node) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from weft.indexing.worker import run_in_worker
 from weft.links import compute_importance, digest_graph, draw_mentions, find_affected_keys
 from weft.model import Edge, Filter, Node, View
-from weft.ports import Changes, Index, Snapshot, Store
+from weft.ports import Changes, Index, Snapshot, Store, rows_with_keys
 
 SHARED_TENANT: Final = "shared"
 """The tenant that every other may link into without declaring so."""
@@ -51,7 +51,7 @@ class MentionLinker(Struct):
             self.texts.setdefault(node.tenant, {})[node.key] = None
         # Only new or different names are looked for in older texts: that costs far more than the write itself.
         stored_names = self._stored_names(changed)
-        self.search_names([node for node in changed if stored_names.get((node.tenant, node.key)) != _names(node)])
+        self.search_names([node for node in changed if stored_names.get(node.ref) != _names(node)])
 
     def search_names(self, nodes: Sequence[Node]) -> None:
         """Search older texts for the nodes' names too, as if the names were new."""
@@ -137,12 +137,11 @@ class MentionLinker(Struct):
         if not stored:
             return {}
         with self.store.snapshot(View(tuple(keys_by_tenant))) as snapshot:
-            ids = {id for found in snapshot.find(stored).values() for id in found}
-            rows = snapshot.nodes(sorted(ids))
+            rows = rows_with_keys(snapshot, stored)
         for row in rows.values():
             if (weights := self.weights.get(row.node.tenant)) is not None:
                 weights.setdefault(row.node.key, row.node.importance)
-        return {(row.node.tenant, row.node.key): _names(row.node) for row in rows.values()}
+        return {row.node.ref: _names(row.node) for row in rows.values()}
 
     def _text_search(self, tenant: str) -> Callable[[Sequence[int]], Sequence[int]]:
         """Return a search for nodes whose text holds all of some terms: new names in older texts."""

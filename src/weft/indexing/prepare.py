@@ -99,7 +99,8 @@ def prepare(nodes: Sequence[NodeInUnit], embed: Embedder | None, count: TokenCou
         counting_snippets = executor.submit(
             count.count_many, [text for passages in cut for passage in passages for text in passage.texts]
         )
-        vectors = iter(_embed(nodes, cut, embed))
+        owned = [(node, each.passage) for (node, _), passages in zip(nodes, cut, strict=True) for each in passages]
+        vectors = iter(embed_passages(embed, owned))
         snippet_vectors = iter(_embed_snippets(nodes, cut, embed))
         tokens, snippet_tokens = counting.result(), iter(counting_snippets.result())
     embedder = embed.name if embed is not None else ""
@@ -134,29 +135,21 @@ def _cut(node: Node) -> list[_CutPassage]:
     return found
 
 
-def _embed(
-    nodes: Sequence[NodeInUnit], cut: Sequence[Sequence[_CutPassage]], embed: Embedder | None
-) -> list[bytes]:
-    """Return the stored vector of every passage of every node, in order; empty without an embedder."""
-    texts = [
-        embedded_text(node, each.passage)
-        for (node, _), passages in zip(nodes, cut, strict=True)
-        for each in passages
-    ]
-    if embed is None or not texts:
-        return [b""] * len(texts)
-    vectors = np.array(embed.embed(texts))
+def embed_passages(embed: Embedder | None, owned: Sequence[tuple[Node, Passage]]) -> list[bytes]:
+    """Return the stored vectors of passages, each given with its node, in order; empty without an embedder."""
+    if embed is None or not owned:
+        return [b""] * len(owned)
+    vectors = np.array(embed.embed([embedded_text(node, passage) for node, passage in owned]))
     # Models that are too slow for snippets would take twice as long.
-    described = _descriptions(nodes, cut) if getattr(embed, "embeds_snippets", False) else {}
+    described = _descriptions([node for node, _ in owned]) if getattr(embed, "embeds_snippets", False) else {}
     if described:
         indices = list(described)
         vectors[indices] += _DESCRIPTION_SHARE * embed.embed([described[index] for index in indices])
     return quantise(vectors)
 
 
-def _descriptions(nodes: Sequence[NodeInUnit], cut: Sequence[Sequence[_CutPassage]]) -> dict[int, str]:
-    """Return what is said of the code of a passage, its name and summary, by the number of the passage."""
-    owners = [node for (node, _), passages in zip(nodes, cut, strict=True) for _ in passages]
+def _descriptions(owners: Sequence[Node]) -> dict[int, str]:
+    """Return what is said of the code of a passage, its name and summary, by the index of the passage's owner."""
     return {
         # The name of a file is its path, which says little about what it is for.
         index: node.summary if node.kind == "file" else f"{node.title}\n{node.summary}"

@@ -10,10 +10,10 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from weft.indexing.prepare import embed_snippets, embedded_text, title_and_heading
+from weft.indexing.prepare import embedded_text
+from weft.indexing.reembed import embed_their_snippets
 from weft.ports import Embedder, ReportProgress
 from weft.scoring.similarity import quantise
-from weft.scoring.snippets import snippet_spans
 from weft.store import SqliteStore
 from weft.store.sqlite.quality_vectors import (
     begin_quality,
@@ -89,12 +89,8 @@ def _embed_passages(
     # A node that was removed meanwhile takes its passages with it.
     present = [(nodes[each.row.node_id].node, each) for each in waiting if each.row.node_id in nodes]
     vectors = quantise(quality.embed([embedded_text(node, each.row.passage) for node, each in present]))
-    pieces = [[node.text[start:end] for start, end in snippet_spans(each.snippets)] for node, each in present]
-    headings = [title_and_heading(node, each.row.passage) for node, each in present]
-    snippets = iter(embed_snippets(quality, list(zip(headings, pieces, strict=True))))
-    width = quality.dimensions
+    # All of one width: a text without a word has a vector of zeros.
     return [
-        # All of one width: a text without a word has a vector of zeros.
-        (each.row.id, b"".join([part.ljust(width, b"\0") for part in (vector, *(next(snippets) for _ in texts))]))
-        for (_, each), vector, texts in zip(present, vectors, pieces, strict=True)
+        (each.row.id, b"".join([part.ljust(quality.dimensions, b"\0") for part in (vector, *parts)]))
+        for (_, each), vector, parts in zip(present, vectors, embed_their_snippets(quality, present), strict=True)
     ]

@@ -4,15 +4,15 @@ An embedded store is searched by words, and by the new vectors as they arrive. A
 sets of vectors, and the old ones are searched until the switch.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from weft.embed import is_own_model
 from weft.errors import EmbedderMismatch
-from weft.indexing.prepare import embed_snippets, embedded_text, title_and_heading
+from weft.indexing.prepare import embed_passages, embed_snippets, title_and_heading
 from weft.model import Node
 from weft.ports import Embedder, Index, ReportProgress, Store
-from weft.scoring.similarity import quantise
 from weft.scoring.snippets import replace_vectors, snippet_spans
 from weft.store import SqliteStore
 from weft.store.sqlite.lookup import count_waiting
@@ -112,24 +112,21 @@ def reembed_store(store: "AnyStore", index: Index, embed: Embedder, progress: Re
 def _embed_passages(store: SqliteStore, embed: Embedder, waiting: Sequence[WaitingPassage]) -> list[NewVectors]:
     with store.snapshot_of_all_tenants() as snapshot:
         nodes = snapshot.nodes(sorted({each.row.node_id for each in waiting}))
-    owners = [nodes[each.row.node_id].node for each in waiting]
-    texts = [embedded_text(node, each.row.passage) for node, each in zip(owners, waiting, strict=True)]
-    vectors = quantise(embed.embed(texts))
-    pieces = [_snippet_texts(node, each.snippets) for node, each in zip(owners, waiting, strict=True)]
-    headings = [title_and_heading(node, each.row.passage) for node, each in zip(owners, waiting, strict=True)]
-    snippet_vectors = iter(embed_snippets(embed, list(zip(headings, pieces, strict=True))))
+    owned = [(nodes[each.row.node_id].node, each) for each in waiting]
+    vectors = embed_passages(embed, [(node, each.row.passage) for node, each in owned])
     return [
-        NewVectors(
-            each.row.id,
-            vector,
-            replace_vectors(each.snippets, [next(snippet_vectors) for _ in texts], embed.name) if texts else b"",
-        )
-        for each, vector, texts in zip(waiting, vectors, pieces, strict=True)
+        NewVectors(each.row.id, vector, replace_vectors(each.snippets, parts, embed.name) if parts else b"")
+        for each, vector, parts in zip(waiting, vectors, embed_their_snippets(embed, owned), strict=True)
     ]
 
 
-def _snippet_texts(node: Node, stored: bytes) -> list[str]:
-    return [node.text[start:end] for start, end in snippet_spans(stored)]
+def embed_their_snippets(embed: Embedder, owned: Sequence[tuple[Node, WaitingPassage]]) -> Iterator[list[bytes]]:
+    """Yield for each passage, given with its node, the vectors of its snippets."""
+    texts = [[node.text[start:end] for start, end in snippet_spans(each.snippets)] for node, each in owned]
+    headings = [title_and_heading(node, each.row.passage) for node, each in owned]
+    snippets = iter(embed_snippets(embed, list(zip(headings, texts, strict=True))))
+    for own in texts:
+        yield list(islice(snippets, len(own)))
 
 
 # --- a store on a server -----------------------------------------------------------------------------------------
@@ -155,9 +152,10 @@ def reembed(
         """Embed the passages after an id that lack a vector, and return the last id."""
         done = 0
         while rows := vector_spaces.passages_without_vector(store, space, after, passages_per_batch):
-            vectors = quantise(embed.embed(_read_texts(store, rows)))
+            present = _with_nodes(store, rows)
+            vectors = embed_passages(embed, [(node, row.passage) for node, row in present])
             vector_spaces.add_vectors(
-                store, space, [(row.id, vector) for row, vector in zip(rows, vectors, strict=True)]
+                store, space, [(row.id, vector) for (_, row), vector in zip(present, vectors, strict=True)]
             )
             after, done = rows[-1].id, done + len(rows)
             progress(done, after)
@@ -187,8 +185,8 @@ def is_embedded(store: "PostgresStore", embed: Embedder) -> bool:
     return True
 
 
-def _read_texts(store: "PostgresStore", rows: "Sequence[PassageRow]") -> list[str]:
+def _with_nodes(store: "PostgresStore", rows: "Sequence[PassageRow]") -> "list[tuple[Node, PassageRow]]":
     with store.snapshot_of_all_tenants() as snapshot:
         nodes = snapshot.nodes([row.node_id for row in rows])
-    # A node that was removed meanwhile has no text, and its passages take no vector.
-    return [embedded_text(nodes[row.node_id].node, row.passage) if row.node_id in nodes else "" for row in rows]
+    # A node that was removed meanwhile takes its passages with it.
+    return [(nodes[row.node_id].node, row) for row in rows if row.node_id in nodes]

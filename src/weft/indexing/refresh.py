@@ -52,7 +52,7 @@ def _write_unit(
     source: Source, tenant: str, unit: Unit, indexing: IndexingContext, preparer: NodePreparer
 ) -> None:
     store = indexing.store
-    owned = {(node.tenant, node.key): (node, unit_name(tenant, unit.name)) for node in unit.nodes}
+    owned = {node.ref: (node, unit_name(tenant, unit.name)) for node in unit.nodes}
     changed, unchanged = separate_unchanged(list(owned.values()), indexing)
     missing = [ref for ref in store.unit_keys(source.name, unit_name(tenant, unit.name)) if ref not in owned]
     declare_shared(store, unit.edges)

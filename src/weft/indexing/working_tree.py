@@ -16,6 +16,8 @@ import xxhash
 from msgspec import Struct, field
 
 from weft.ports import MISSING, FileStamp, HasTree, Tree, folder_stamp
+from weft.runtime.cache import LruCache
+from weft.runtime.files import replace_file
 
 _REF: Final = "ref: "
 _GIT_FOLDER: Final = "gitdir: "
@@ -29,6 +31,8 @@ _RACY_NANOSECONDS: Final = 2_000_000_000
 _MAX_COMPARED_FILES: Final = 200
 _MIN_KEPT_SHARE: Final = 0.8
 """How many of how many files must be at the same paths for a folder to be one that moved."""
+_KEPT_RECORDS: Final = 16
+"""Records that stay decoded from question to question; one of thousands of files takes longer than a page."""
 _MAX_RACY_BYTES: Final = 1_000_000
 """Larger files are taken as changed while their time is in doubt, which costs less than reading them."""
 
@@ -146,6 +150,8 @@ class NamedTree(HasTree, Protocol):
 
 
 # --- records ---------------------------------------------------------------------------------------------------
+
+
 def record_file(store: Path, tenant: str, source: str) -> Path:
     """Return the file in which the record of a source is kept."""
     digest = xxhash.xxh3_64_hexdigest(f"{tenant}/{source}".encode())
@@ -177,12 +183,10 @@ def _content_digest(root: Path, name: str, stamp: FileStamp) -> str:
 
 
 def save_record(store: Path, record: TreeRecord) -> None:
-    """Write a record in one step, so that readers never see half of it."""
+    """Write the record of a source."""
     file = record_file(store, record.tenant, record.source)
     file.parent.mkdir(exist_ok=True)
-    partial = file.with_suffix(f".{os.getpid()}.partial")
-    partial.write_bytes(msgspec.json.encode(record))
-    partial.replace(file)
+    replace_file(file, msgspec.json.encode(record))
 
 
 def remove_record(store: Path, tenant: str, source: str) -> None:
@@ -199,12 +203,25 @@ def load_records(store: Path, tenants: Sequence[str]) -> list[TreeRecord]:
     found = []
     for file in files:
         try:
-            record = msgspec.json.decode(Path(file).read_bytes(), type=TreeRecord)
+            record = _read_record(file)
         except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
             continue
         if record.version == _VERSION and record.tenant in tenants:
             found.append(record)
     return sorted(found, key=lambda record: (record.tenant, record.source))
+
+
+_records = LruCache[tuple[str, int, int, int], TreeRecord](_KEPT_RECORDS)
+
+
+def _read_record(file: str) -> TreeRecord:
+    """Return the record in a file, decoded once for as long as the file is the same."""
+    # Every save makes another file, which another number of the system tells from this one.
+    status = os.stat(file)  # noqa: PTH116  (as in `_stat_files`)
+    return _records.get_or_make(
+        (file, status.st_ino, status.st_mtime_ns, status.st_size),
+        lambda: msgspec.json.decode(Path(file).read_bytes(), type=TreeRecord),
+    )
 
 
 def find_moved(store: Path, tenant: str, root: Path, name: str) -> TreeRecord | None:
@@ -226,7 +243,31 @@ def find_moved(store: Path, tenant: str, root: Path, name: str) -> TreeRecord | 
     return None
 
 
+def find_overlaps(store: Path, tenant: str, sources: Collection[str]) -> list[tuple[str, str]]:
+    """List the (inner, outer) pairs of sources where the outer one holds files of the inner, one among `sources`.
+
+    What both hold is in the store twice.
+    """
+    paths = [(record, record.path(store)) for record in load_records(store, [tenant])]
+    return [
+        (inner.source, outer.source)
+        for inner, inside in paths
+        for outer, outside in paths
+        if inside != outside
+        and inside.is_relative_to(outside)
+        and not {inner.source, outer.source}.isdisjoint(sources)
+        and _holds_files(outer.tree, inside.relative_to(outside).as_posix())
+    ]
+
+
+def _holds_files(tree: Tree, name: str) -> bool:
+    """Return whether a file of this name, or one in a folder of this name, was read."""
+    return name in tree.files or any(file.startswith(f"{name}/") for file in tree.files)
+
+
 # --- comparing ---------------------------------------------------------------------------------------------------
+
+
 def compare(record: TreeRecord, root: Path) -> TreeChanges:
     """Return what differs between a record and the files below the root now."""
     if not root.exists():

@@ -12,15 +12,13 @@ from weft.indexing.link import MentionLinker, declare_shared
 from weft.indexing.prepare import prepare
 from weft.indexing.reembed import embed_waiting, settle_embedder
 from weft.indexing.relations import RelationLinker
-from weft.model import Edge, EdgeSet, Node
+from weft.model import MAX_TEXT_CHARACTERS, Edge, EdgeSet, Node
 from weft.ports import Changes, ignore_progress
 from weft.runtime import deadline
 
 MAKER: Final = "put@1"
 """The maker of edges that are written directly."""
 
-_MAX_TEXT_CHARACTERS: Final = 5_000_000
-"""A longer text is refused: it holds many things in one node, and preparing it takes memory in proportion."""
 _MAX_NAME_CHARACTERS: Final = 500
 """Keys, kinds and tenants are indexed by every store, so they must stay short."""
 
@@ -118,9 +116,9 @@ def check_node(node: Node) -> None:
                 f"{name[:60]!r} is no {what} for a node. Give 1 to {_MAX_NAME_CHARACTERS} characters, not all "
                 "blank."
             )
-    if len(node.text) > _MAX_TEXT_CHARACTERS:
+    if len(node.text) > MAX_TEXT_CHARACTERS:
         raise InvalidInput(
-            f"The text of {node.key!r} has {len(node.text):,} characters; at most {_MAX_TEXT_CHARACTERS:,} are "
+            f"The text of {node.key!r} has {len(node.text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are "
             "kept. Split it into several nodes."
         )
 

@@ -6,10 +6,10 @@ from typing import Final
 from msgspec import Struct
 
 from weft.config import ModelEndpoint
-from weft.embed.endpoint import EndpointFailure, JsonEndpoint
 from weft.errors import InvalidInput, WeftError
 from weft.model import Citation, Context
 from weft.pipeline.relevance import NEAREST
+from weft.runtime.endpoint import CHAT_PATH, EndpointFailure, JsonEndpoint, ask_chat_model
 
 _TIMEOUT_SECONDS: Final = 120.0
 """How long a model may write: a local one on a processor takes a minute for a long answer."""
@@ -94,23 +94,11 @@ def _write_context(page: Context, sources: tuple[Source, ...]) -> str:
 
 def _complete(endpoint: ModelEndpoint, prompt: str) -> str:
     """Send the instructions and the prompt, and return what the model wrote."""
-    server = JsonEndpoint(endpoint.url, "chat/completions", endpoint.key, _TIMEOUT_SECONDS)
-    messages = [{"role": "system", "content": _INSTRUCTIONS}, {"role": "user", "content": prompt}]
+    server = JsonEndpoint(endpoint.url, CHAT_PATH, endpoint.key, _TIMEOUT_SECONDS)
     try:
-        # The least random answer, so that a question asked twice is answered alike.
-        answer = server.post({"model": endpoint.model, "messages": messages, "temperature": 0})
-        text = answer["choices"][0]["message"]["content"]
-        if not isinstance(text, str) or not text.strip():
-            raise EndpointFailure("answered with an empty message")
+        return ask_chat_model(server, endpoint.model, _INSTRUCTIONS, prompt)
     except EndpointFailure as error:
-        raise _failure(server, endpoint, str(error)) from error
-    except (KeyError, IndexError, TypeError) as error:
-        raise _failure(server, endpoint, "answered with something that is no chat completion") from error
-    return text.strip()
-
-
-def _failure(server: JsonEndpoint, endpoint: ModelEndpoint, problem: str) -> ModelError:
-    return ModelError(
-        f"The model {endpoint.model!r} at {server.address} {problem}. Check WEFT_ASK_URL, WEFT_ASK_MODEL and "
-        "WEFT_ASK_KEY; `weft context` prints the page without a model."
-    )
+        raise ModelError(
+            f"The model {endpoint.model!r} at {server.address} {error}. Check WEFT_ASK_URL, WEFT_ASK_MODEL and "
+            "WEFT_ASK_KEY; `weft context` prints the page without a model."
+        ) from error

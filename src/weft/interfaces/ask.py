@@ -1,8 +1,6 @@
 """Ask for a page on behalf of a person or an agent: the command line and the tools both ask through here."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -214,9 +212,10 @@ def _ambiguity_note(word: str) -> str:
 def finish_reading(weft: "Weft") -> bool:
     """Start a process that indexes the sources of which the last question left something unread.
 
-    Return whether one was started. It is neither waited for nor ended with this process; while another one writes,
-    none is started, since that one is most likely doing the same.
+    Return whether one was started: none is while another process writes, which most likely does the same.
     """
+    # Loaded here, because most questions leave nothing unread.
+    from weft.interfaces.weft_process import start_weft
     from weft.ports import WritesNow
 
     unread, store = weft.reader.upkeep.last.unread, weft.store
@@ -226,14 +225,6 @@ def finish_reading(weft: "Weft") -> bool:
         if not is_free:
             return False
     for each in unread:
-        subprocess.Popen(
-            [
-                *(sys.executable, "-m", "weft", "index", str(each.root), "--source", each.source),
-                *("--tenant", each.tenant, "--store", weft.location),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        where = ("--source", each.source, "--tenant", each.tenant, "--store", weft.location)
+        start_weft("index", str(each.root), *where)
     return True

@@ -1,7 +1,7 @@
 """A client for the knowledge service, in a synchronous and an asynchronous form.
 
 Both forms share everything but the waiting: what is sent and how the answer is read (`_Call`), which answers are
-tried again and when (`_Retries`), and how failures are explained.
+tried again and when (`_Attempts`), and how failures are explained.
 """
 
 import asyncio
@@ -32,6 +32,8 @@ _RETRIED_STATUSES: Final = (429, 503)
 _FIRST_WAIT_SECONDS: Final = 0.2
 _LONGEST_WAIT_SECONDS: Final = 10.0
 
+_Outcome = httpx.Response | httpx.TransportError
+"""What came of one attempt."""
 Result = TypeVar("Result")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -143,33 +145,42 @@ def add_context_options(method: Method, fields: Sequence[RequestField] = CONTEXT
 # --- trying again -----------------------------------------------------------------------------------------
 
 
-class _Retries(Struct, frozen=True):
-    """How often a busy service is asked again, and how long to wait before that."""
+class _Attempts:
+    """The attempts of one call: a busy service, or one that is not there yet, is asked again after a while."""
 
-    limit: int
+    def __init__(self, limit: int, url: httpx.URL) -> None:
+        self._left, self._url = limit, url
+        self._backoff = _FIRST_WAIT_SECONDS
 
-    def wait(self, attempt: int, response: httpx.Response | None) -> float | None:
-        """Return the seconds to wait before the next attempt, or None when this one counts."""
-        if attempt >= self.limit or (response is not None and response.status_code not in _RETRIED_STATUSES):
+    def pause_after(self, outcome: _Outcome) -> float | None:
+        """Return the seconds to wait before the next attempt, or None when this outcome counts."""
+        is_busy = isinstance(outcome, httpx.Response) and outcome.status_code in _RETRIED_STATUSES
+        # Nothing was sent, so the call can be repeated; any other failure may have come after it was done.
+        if self._left <= 0 or not (is_busy or isinstance(outcome, httpx.ConnectError)):
             return None
-        header = response.headers.get("retry-after", "") if response is not None else ""
-        # A random part keeps many clients from coming back at the same moment.
-        backoff = _FIRST_WAIT_SECONDS * 2**attempt * random.uniform(0.75, 1.25)
+        header = outcome.headers.get("retry-after", "") if isinstance(outcome, httpx.Response) else ""
         # The header may also be a date; the service sends seconds only.
         asked_for = float(header) if header.isdigit() else 0.0
-        return float(min(max(asked_for, backoff), _LONGEST_WAIT_SECONDS))
+        # A random part keeps many clients from coming back at the same moment.
+        pause = min(max(asked_for, self._backoff * random.uniform(0.75, 1.25)), _LONGEST_WAIT_SECONDS)
+        self._left, self._backoff = self._left - 1, 2 * self._backoff
+        return pause
+
+    def read(self, outcome: _Outcome) -> Any:
+        """Return the body of a successful response; raise anything else."""
+        if isinstance(outcome, httpx.Response):
+            return _read_body(outcome)
+        raise _explain_failure(self._url, outcome) from outcome
 
 
 def _headers(api_key: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {api_key}"} if api_key else {}
 
 
-def _unreachable(url: httpx.URL, failure: Exception | None) -> ServiceError:
-    return ServiceError(503, f"No service answers at {url} ({failure}). Start one with `weft serve`.")
-
-
-def _lost(url: httpx.URL, failure: httpx.TransportError) -> ServiceError:
-    """Explain a call that was sent and not answered: it may have been done, so it is not sent again by itself."""
+def _explain_failure(url: httpx.URL, failure: httpx.TransportError) -> ServiceError:
+    """Explain a call without an answer; one that was sent may have been done, so it is not sent again."""
+    if isinstance(failure, httpx.ConnectError):
+        return ServiceError(503, f"No service answers at {url} ({failure}). Start one with `weft serve`.")
     if isinstance(failure, httpx.TimeoutException):
         return ServiceError(504, f"{url} did not answer in time. Ask again, or give the client a longer timeout.")
     return ServiceError(502, f"The connection to {url} was lost ({failure or type(failure).__name__}). Ask again.")
@@ -190,7 +201,7 @@ class WeftClient:
         retries: int = 3,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._retries = _Retries(retries)
+        self._retries = retries
         self._http = httpx.Client(
             base_url=base_url, timeout=timeout, headers=_headers(api_key), transport=transport
         )
@@ -222,24 +233,17 @@ class WeftClient:
 
     def call(self, method: str, path: str, **more: Any) -> Any:
         """Call any route of the service, with the same errors and the same retries."""
-        attempt = 0
+        attempts = _Attempts(self._retries, self._http.base_url)
         while True:
-            response, failure = None, None
+            outcome: _Outcome
             try:
-                response = self._http.request(method, path, **more)
-            # Nothing was sent, so the call can be repeated; any other failure may have come after it was done.
-            except httpx.ConnectError as error:
-                failure = error
+                outcome = self._http.request(method, path, **more)
             except httpx.TransportError as error:
-                raise _lost(self._http.base_url, error) from error
-            pause = self._retries.wait(attempt, response)
+                outcome = error
+            pause = attempts.pause_after(outcome)
             if pause is None:
-                break
+                return attempts.read(outcome)
             time.sleep(pause)
-            attempt += 1
-        if response is None:
-            raise _unreachable(self._http.base_url, failure)
-        return _read_body(response)
 
     def _send(self, call: _Call[Result]) -> Result:
         body = {} if call.json is None else {"json": call.json}
@@ -270,7 +274,7 @@ class AsyncWeftClient:
         retries: int = 3,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._retries = _Retries(retries)
+        self._retries = retries
         self._http = httpx.AsyncClient(
             base_url=base_url, timeout=timeout, headers=_headers(api_key), transport=transport
         )
@@ -302,23 +306,17 @@ class AsyncWeftClient:
 
     async def call(self, method: str, path: str, **more: Any) -> Any:
         """Call any route of the service, with the same errors and the same retries."""
-        attempt = 0
+        attempts = _Attempts(self._retries, self._http.base_url)
         while True:
-            response, failure = None, None
+            outcome: _Outcome
             try:
-                response = await self._http.request(method, path, **more)
-            except httpx.ConnectError as error:
-                failure = error
+                outcome = await self._http.request(method, path, **more)
             except httpx.TransportError as error:
-                raise _lost(self._http.base_url, error) from error
-            pause = self._retries.wait(attempt, response)
+                outcome = error
+            pause = attempts.pause_after(outcome)
             if pause is None:
-                break
+                return attempts.read(outcome)
             await asyncio.sleep(pause)
-            attempt += 1
-        if response is None:
-            raise _unreachable(self._http.base_url, failure)
-        return _read_body(response)
 
     async def _send(self, call: _Call[Result]) -> Result:
         body = {} if call.json is None else {"json": call.json}

@@ -55,6 +55,17 @@ def one_line(text: str, width: int | None = None) -> str:
     return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
 
 
+def count_noun(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun, as in `1 file` and `1,200 files`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def commit_reference(node: Node) -> str:
+    """Return the beginning of a commit's hash and its day."""
+    hash = (node.origin.commit or node.key)[:_HASH_LENGTH]
+    return f"{hash} {node.created:%Y-%m-%d}" if node.created else hash
+
+
 def table_lines(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Return the lines of a table: rows under their column names, aligned with spaces."""
     cells = [[one_line(str(cell)) for cell in row] for row in rows]
@@ -89,7 +100,7 @@ def _place(node: Node) -> str:
     if node.origin.file and node.origin.first_line:
         return format_origin(node.origin)
     if node.origin.commit and not node.origin.file:
-        return f"{node.origin.commit[:_HASH_LENGTH]}{f' {node.created:%Y-%m-%d}' if node.created else ''}"
+        return commit_reference(node)
     return node.key
 
 
@@ -97,9 +108,7 @@ def exact_lines(written: str, hits: "Sequence[ExactHit]", limit: int) -> list[st
     """Return the lines that hold a text as `file:line: [definition] text`, below how many there are in all."""
     files = len({hit.node.origin.file or hit.node.key for hit in hits})
     more = f", {limit} shown (raise limit)" if len(hits) > limit else ""
-    counted = (
-        f"{len(hits):,} {'line' if len(hits) == 1 else 'lines'} in {files:,} {'file' if files == 1 else 'files'}"
-    )
+    counted = f"{count_noun(len(hits), 'line')} in {count_noun(files, 'file')}"
     heading = f"{one_line(written, _LINE_TITLE_WIDTH)!r}: {counted}{more}"
     shown = [line for hit in hits[:limit] for line in (_hit_line(hit), *_around_lines(hit))]
     return [heading, *shown, *_count_rest(hits[limit:])]
@@ -201,7 +210,6 @@ def _node_lines(node: Node) -> Iterator[str]:
     yield one_line(node.title or node.key)
     facts = {
         "key": node.key,
-        "id": node.id,
         "kind": node.kind,
         "tenant": node.tenant,
         "from": format_origin(node.origin),

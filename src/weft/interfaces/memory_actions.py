@@ -1,7 +1,5 @@
 """Actions on memories and values that the command line, the hooks, REST and MCP share."""
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -9,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.api import Weft
+from weft.interfaces.weft_process import start_weft
 from weft.memory import Memory, UsageLog
 from weft.memory.exchange import note_forgotten
 from weft.memory.memory_store import forget
@@ -30,16 +29,9 @@ def start_values_refresh(
     # Clustering needs scikit-learn, which only the extra `values` installs.
     if find_spec("sklearn") is None or not values_are_due(context, tenant=tenant):
         return False
-    command = [sys.executable, "-m", "weft", "values", "--refresh", "--tenant", tenant]
-    command += ["--store", str(store)] if store is not None else []
-    # The process is neither waited for nor ended with this one: a hook or command must not take longer for it.
-    subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    where = ("--store", str(store)) if store is not None else ()
+    # In the background: a hook or command must not take longer for it.
+    start_weft("values", "--refresh", "--tenant", tenant, *where)
     return True
 
 

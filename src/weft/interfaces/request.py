@@ -233,7 +233,8 @@ PAGE_FIELDS: Final = (
     RequestField(
         "lens",
         "text",
-        "A way to walk the graph, such as writing, coding, planning or meeting-prep; see `lenses`.",
+        "A way to walk the graph, such as writing, coding, planning or meeting-prep; `weft lens list` and the "
+        "tool `lenses` list them.",
         destination="request",
         metavar="NAME",
         example="planning",
@@ -398,8 +399,10 @@ def make_filter(values: Mapping[str, Any]) -> Filter:
 
 def make_view(values: Mapping[str, Any]) -> View:
     """Make the view of the values that belong to one."""
+    named = values.get("tenants")
+    # Only where nothing was said: a service names the tenants that a caller may read, and those may be none.
     # Each once, in order: the first tenant is the one that found candidates belong to.
-    tenants = tuple(dict.fromkeys(values.get("tenants") or ())) or (DEFAULT_TENANT,)
+    tenants = (DEFAULT_TENANT,) if named is None else tuple(dict.fromkeys(named))
     return View(tenants, values.get("as_of"), values.get("consistency") or "")
 
 

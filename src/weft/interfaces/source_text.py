@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from weft.errors import InvalidInput
-from weft.interfaces.describe import format_origin, one_line, printable, whole_text
+from weft.interfaces.describe import commit_reference, format_origin, one_line, printable, whole_text
 from weft.model import Edge, Node, NodeRef, View
 from weft.pipeline.by_history import commits_of
 from weft.pipeline.by_symbol import find_definitions
@@ -48,7 +48,6 @@ _SIGNATURE_WIDTH: Final = 90
 _MAX_LISTED_FILES: Final = 12
 """Files of a commit that are named; a merge or a move may touch hundreds."""
 _MAX_TOUCHED: Final = 6
-_HASH_LENGTH: Final = 10
 _SUBJECT_WIDTH: Final = 90
 _CALL_LINE: Final = "line "
 
@@ -238,11 +237,10 @@ def _commit_lines(node: Node) -> Iterator[str]:
 
 
 def _commit_line(node: Node) -> str:
-    day = f"{node.created:%Y-%m-%d} " if node.created else ""
     fields = node.fields
     size = f" (+{fields.get('insertions', 0)} -{fields.get('deletions', 0)})"
-    hash = (node.origin.commit or node.key)[:_HASH_LENGTH]
-    return f"{hash} {day}{one_line(str(fields.get('author', '')))}: {one_line(node.title, _SUBJECT_WIDTH)}{size}"
+    subject = f"{one_line(str(fields.get('author', '')))}: {one_line(node.title, _SUBJECT_WIDTH)}"
+    return f"{commit_reference(node)} {subject}{size}"
 
 
 def _listed(value: object) -> Sequence[object]:
@@ -309,8 +307,7 @@ def related_rows(neighbours: Sequence[tuple[Node, Edge]], start_keys: set[str]) 
 def _link_place(node: Node, edge: Edge, start_keys: set[str]) -> str:
     """Return where a link stands: the calling line of a caller, else where the neighbour itself does."""
     if node.kind == "commit":
-        day = f" {node.created:%Y-%m-%d}" if node.created else ""
-        return f"{(node.origin.commit or node.key)[:_HASH_LENGTH]}{day}"
+        return commit_reference(node)
     line = edge.evidence.removeprefix(_CALL_LINE)
     if edge.source not in start_keys and node.origin.file and line.isdigit():
         return f"{node.origin.file}:{line}{_mark(node)}"

@@ -6,8 +6,9 @@ an export is imported; the others are exported after the nodes.
 
 import hashlib
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import datetime
 from itertools import islice
 from tempfile import TemporaryFile
@@ -21,12 +22,15 @@ from msgspec.structs import asdict, replace
 from weft.api import Weft
 from weft.errors import InvalidInput
 from weft.history.runs import RunLog
+from weft.interfaces.keys import EVERY_TENANT, KeyRing
 from weft.model import Alias, Edge, Node, Origin, View
 from weft.ports import Changes
 from weft.store.records import FIRST_CURSOR
 
 FORMAT: Final = "weft-export"
 VERSION: Final = 1
+KEPT_ANSWERS: Final = "idempotency.sqlite"
+"""The file beside the store in which a service keeps answers for a day, for callers that ask again."""
 _EDGES_PER_PAGE: Final = 1000
 _NODES_PER_WRITE: Final = 200
 _KEYS_PER_DELETION: Final = 500
@@ -264,9 +268,26 @@ def delete_tenant(weft: Weft, tenant: str) -> Deletion:
         for key in keys:
             digest.update(key.encode("utf-8", "surrogatepass") + b"\0")
     weft.contexts.forget_tenant(tenant)
+    _empty_kept_answers(weft, tenant)
     RunLog(weft.folder).forget_tenant(tenant)
     stamps = [unit for unit in weft.store.state().units if unit[0] == tenant]
     # An empty stamp removes the unit.
     weft.store.write(Changes(units=tuple((*unit[:3], "") for unit in stamps)))
     left = weft.status([tenant]).nodes
     return Deletion(tenant, count, digest.hexdigest(), left, weft.store.last_sequence())
+
+
+def _empty_kept_answers(weft: Weft, tenant: str) -> None:
+    """Keep of the answers that may quote a tenant only that they were given."""
+    file = weft.folder / KEPT_ANSWERS
+    if not file.is_file():
+        return
+    tenants_of = {key.id: key.tenants for key in KeyRing(weft.folder).all_keys()}
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        # Without it, what was said would stay in unused parts of the file.
+        connection.execute("PRAGMA secure_delete = ON")
+        for (caller,) in connection.execute("SELECT DISTINCT caller FROM requests").fetchall():
+            # Answers to keys that are gone, or to a service without keys, may quote every tenant.
+            if {tenant, EVERY_TENANT} & {*tenants_of.get(caller, (EVERY_TENANT,))}:
+                emptied = "UPDATE requests SET headers = '', body = x'' WHERE caller = ? AND status IS NOT NULL"
+                connection.execute(emptied, (caller,))

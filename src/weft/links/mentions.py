@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from weft.links.name_index import Lexicon, Match, Matcher, Owner, content_words, names_of, openings
 from weft.model import Edge, EdgeSet, Node, View
-from weft.ports import Snapshot, Store
+from weft.ports import Snapshot, Store, rows_with_keys
 from weft.scoring.bm25 import term_hash
 from weft.text import analyze, is_code
 from weft.text.terms import fold_text
@@ -168,9 +168,8 @@ def _find_scope(
 def _find_ids(snapshot: Snapshot, keys: Mapping[str, Sequence[str]]) -> list[int]:
     """Return the ids of nodes by tenant and key."""
     pairs = {(tenant, key) for tenant, listed in keys.items() for key in listed}
-    found = snapshot.find(sorted({key for _, key in pairs}))
-    rows = snapshot.nodes(sorted({node_id for ids in found.values() for node_id in ids}))
-    return [node_id for node_id, row in rows.items() if (row.node.tenant, row.node.key) in pairs]
+    rows = rows_with_keys(snapshot, (key for _, key in pairs))
+    return [node_id for node_id, row in rows.items() if row.node.ref in pairs]
 
 
 def _find_mentioning(snapshot: Snapshot, ids: Sequence[int]) -> Iterator[int]:

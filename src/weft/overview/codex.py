@@ -13,11 +13,11 @@ import xxhash
 from msgspec import Struct
 
 from weft.errors import InvalidInput
-from weft.indexing.chapters import check_point
-from weft.indexing.stories import ReadStory, read_stories
+from weft.indexing.stories import ReadStory
 from weft.model import DEFAULT_TENANT
+from weft.overview.plot import stated_ties, stories_until
 from weft.ports import Changes
-from weft.story import TIES, Entity, Passage
+from weft.story import Passage
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -61,11 +61,10 @@ def draft_codex(
     least: int = MIN_MENTIONS,
 ) -> Drafted:
     """Write a draft for each entity that is mentioned often enough and has neither a note nor a draft."""
-    if as_of is not None:
-        check_point(weft.store, (tenant,), as_of)
+    stories = stories_until(weft, tenant, as_of)
     stamps = weft.store.units(tenant, _CODEX_SOURCE)
     written, kept, rejected = [], [], []
-    for read in read_stories(weft.store, tenant, as_of=as_of):
+    for read in stories:
         for index, entity in enumerate(read.story.entities):
             if len(entity.mentions) < least:
                 continue
@@ -167,14 +166,9 @@ def _write_note(read: ReadStory, index: int) -> str:
 
 def _list_ties(read: ReadStory, index: int) -> Iterator[tuple[str, str, Passage]]:
     """Yield the field, the other entity and the first passage of each stated tie."""
-    for tie in read.story.ties:
-        if tie.type not in TIES or index not in (tie.source, tie.target):
-            continue
-        is_source = index == tie.source
-        field = _FIELDS[tie.type][0 if is_source else 1]
-        other: Entity = read.story.entities[tie.target if is_source else tie.source]
-        if field:
-            yield field, other.name, tie.evidence[0]
+    for tie, other, place in stated_ties(read, index):
+        if field := _FIELDS[tie.type][place]:
+            yield field, other, tie.evidence[0]
 
 
 def _quoted(name: str) -> str:

@@ -1,15 +1,12 @@
 """Say what sessions were given, prompt by prompt, from the contexts that are kept."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
 
 from weft.history import Record
 from weft.model import Detail, LedgerEntry
-
-if TYPE_CHECKING:
-    from weft.api import Weft
 
 LAST_CONTEXTS: Final = 200
 """Kept contexts that are looked through, the newest ones: reading one takes about a millisecond."""
@@ -52,21 +49,15 @@ class GivenPages(Struct, frozen=True):
     pages: tuple[Given, ...] = ()
 
 
-def read_given(weft: "Weft", is_allowed: Callable[[Record], bool], session: str | None = None) -> GivenPages:
-    """Return the sessions of the kept contexts that are allowed; pages outside a session have an empty name."""
+def read_given(newest: Iterable[Record], session: str | None = None) -> GivenPages:
+    """Return the sessions of kept contexts, newest first; pages outside a session have an empty name."""
     by_session: dict[str, list[Record]] = {}
-    for record in weft.recent(LAST_CONTEXTS):
-        if is_allowed(record):
-            by_session.setdefault(session_of(record), []).append(record)
+    for record in newest:
+        by_session.setdefault(record.session, []).append(record)
     lines = tuple(_line(name, records) for name, records in by_session.items())
     chosen = session if session in by_session else next(iter(by_session), "")
     records = by_session.get(chosen, [])[:_MAX_PROMPTS]
     return GivenPages(lines, chosen, tuple(_describe(record) for record in reversed(records)))
-
-
-def session_of(record: Record) -> str:
-    """Return the name of the session that a context was handed to, or an empty text."""
-    return str(record.request.get("session") or "")
 
 
 def _line(name: str, records: list[Record]) -> SessionLine:

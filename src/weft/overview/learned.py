@@ -10,6 +10,7 @@ from weft.memory.experiences import Experience
 from weft.memory.memories import Memory
 from weft.memory.memory_store import CONTRADICTS, find_stale, list_memories
 from weft.model import DEFAULT_TENANT, View
+from weft.ports import rows_with_keys
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -58,8 +59,7 @@ def read_learned(weft: "Weft", tenant: str = DEFAULT_TENANT) -> Learned:
 def _find_contradictions(weft: "Weft", memories: tuple[Memory, ...], tenant: str) -> dict[str, str]:
     """Return the reason by key for the memories that contradict another one."""
     with weft.store.snapshot(View((tenant,))) as snapshot:
-        found = snapshot.find([memory.key for memory in memories])
-        ids = sorted({id for several in found.values() for id in several})
+        ids = sorted(rows_with_keys(snapshot, (memory.key for memory in memories)))
         edges = snapshot.edges(ids, _MAX_CONTRADICTIONS) if ids else []
     against: dict[str, str] = {}
     for _, _, edge in edges:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from weft.errors import UnknownName
 from weft.model import View
 from weft.overview.cast import Tie
-from weft.ports import Snapshot
+from weft.ports import Snapshot, rows_with_keys
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -46,8 +46,7 @@ def read_neighbourhood(weft: "Weft", view: View, key: str) -> Neighbourhood:
     """Return the strongest links around the node with a key, in two rings."""
     with weft.reading(view) as reading:
         snapshot = reading.snapshot
-        rows = snapshot.nodes(snapshot.find([key]).get(key, ()))
-        centre = next((id for id, row in rows.items() if row.node.key == key), None)
+        centre = next(iter(rows_with_keys(snapshot, [key])), None)
         if centre is None:
             raise UnknownName("node", key, ())
         near = snapshot.adjacency([centre], _FAN_OUT)

@@ -9,7 +9,7 @@ from weft.errors import InvalidInput
 from weft.indexing.chapters import check_point
 from weft.indexing.stories import ReadStory, read_stories
 from weft.model import DEFAULT_TENANT
-from weft.story import TIES, Passage, name_key
+from weft.story import TIES, Passage, Tie, name_key
 from weft.story.continuity import check_story
 from weft.story.display_name import format_name
 from weft.story.facts import Fact, read_facts
@@ -87,7 +87,7 @@ def read_timeline(
     """Return what happens in the stories of a tenant, or to one person, in the order of the book."""
     moments = [
         moment
-        for read in _read(weft, tenant, as_of)
+        for read in stories_until(weft, tenant, as_of)
         for moment in _list_moments(read, _find_person(read, name) if name else None, is_named=bool(name))
     ]
     if name and not moments:
@@ -97,7 +97,7 @@ def read_timeline(
 
 def read_person(weft: "Weft", name: str, *, tenant: str = DEFAULT_TENANT, as_of: int | None = None) -> Person:
     """Return what is known of a person."""
-    for read in _read(weft, tenant, as_of):
+    for read in stories_until(weft, tenant, as_of):
         index = _find_person(read, name)
         if index is not None:
             return _describe(read, index)
@@ -108,12 +108,13 @@ def read_problems(weft: "Weft", *, tenant: str = DEFAULT_TENANT) -> tuple[Proble
     """Return what cannot be in the stories of a tenant, each with both places."""
     return tuple(
         Problem(read.source, each.kind, each.message, _known(read, "", each.first), _known(read, "", each.second))
-        for read in _read(weft, tenant, None)
+        for read in stories_until(weft, tenant, None)
         for each in check_story(read.proses, read.story)
     )
 
 
-def _read(weft: "Weft", tenant: str, as_of: int | None) -> Iterator[ReadStory]:
+def stories_until(weft: "Weft", tenant: str, as_of: int | None) -> Iterator[ReadStory]:
+    """Read the stories of a tenant, or their chapters up to one, which must be a number that chapters have."""
     if as_of is not None:
         check_point(weft.store, (tenant,), as_of)
     return read_stories(weft.store, tenant, as_of=as_of)
@@ -215,10 +216,14 @@ def _describe(read: ReadStory, index: int) -> Person:
 
 def _list_ties(read: ReadStory, index: int) -> Iterator[Known]:
     """Yield the stated ties of a person, each with the first sentence that is kept for it."""
-    for tie in read.story.ties:
-        if tie.type not in TIES or index not in (tie.source, tie.target):
-            continue
-        is_source = index == tie.source
-        other = read.story.entities[tie.target if is_source else tie.source].name
-        text = _TIE_TEXTS.get(tie.type, (tie.type, tie.type))[0 if is_source else 1]
+    for tie, other, place in stated_ties(read, index):
+        text = _TIE_TEXTS.get(tie.type, (tie.type, tie.type))[place]
         yield _known(read, f"{text} {other}", tie.evidence[0])
+
+
+def stated_ties(read: ReadStory, index: int) -> Iterator[tuple[Tie, str, int]]:
+    """Yield (tie, the other's name, the place of this entity in it: 0 or 1) for the stated ties of an entity."""
+    for tie in read.story.ties:
+        if tie.type in TIES and index in (tie.source, tie.target):
+            place = 0 if index == tie.source else 1
+            yield tie, read.story.entities[(tie.target, tie.source)[place]].name, place

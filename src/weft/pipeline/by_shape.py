@@ -68,11 +68,8 @@ _MAX_EXAMPLE_PARTS: Final = 3
 _RELATIONS: Final = ("calls", "references", "inherits", "imports")
 _CALLS: Final = ("calls", "tests")
 """Links that are calls: of a call in test code the resolver draws that it tests what it calls."""
-_ASKS_LANGUAGE: Final = re.compile(
-    rf"(?i)\b(?:{WORDS['language']})\s+v?(?:versions?|releases?|\d)"
-    rf"|(?:versions?|releases?) of (?:{WORDS['language']})\b"
-)
-"""A question about a version of a programming language."""
+_ASKS_LANGUAGE: Final = re.compile(rf"(?i)\b(?:{WORDS['language']})(?!\w)")
+"""A question about a programming language; where it asks for a manifest, about the versions of it."""
 _ASKS_PACKAGES: Final = re.compile(r"(?i)\b(?:dependenc|packages?|librar|requirements?|install)")
 _ASKS_PARAMETERS: Final = re.compile(
     r"(?i)\b(?:parameters?|arguments?|keywords?|options?|defaults?|signature|accepts?|takes?|passed)\b"

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Filter, Node
+from weft.pipeline.outline import file_members
 from weft.pipeline.query import Reading
 from weft.pipeline.score import find_export, is_sample
 from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG, Frame, Span
@@ -426,22 +427,8 @@ def _holds_line(node: Node, line: int) -> bool:
 
 def _contained(files: Sequence[NodeRow], reading: Reading) -> list[NodeRow]:
     """Return the files, their definitions and parts, and those of their classes."""
-    known = {row.node.id: row for row in files}
-    frontier = list(known)
-    for _ in range(2):
-        near = reading.snapshot.adjacency(frontier, 256)
-        contains = [name == "contains" for name in near.edge_types]
-        inner = [
-            number
-            for number, kind, outward in zip(
-                near.neighbour.tolist(), near.edge_type.tolist(), near.outward.tolist(), strict=True
-            )
-            if outward and contains[kind] and number not in known
-        ]
-        fresh = reading.snapshot.nodes(list(dict.fromkeys(inner)))
-        known |= fresh
-        frontier = [number for number, row in fresh.items() if row.node.kind not in ("function", "method")]
-    return list(known.values())
+    inside = [each.id for row in files for each in file_members(row.node, reading)]
+    return list(reading.snapshot.nodes(list(dict.fromkeys(inside))).values())
 
 
 def _frame_span(frame: Frame, node: Node) -> Span | None:

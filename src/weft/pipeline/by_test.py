@@ -13,7 +13,7 @@ from weft.pipeline.excerpt import find_declaration
 from weft.pipeline.outline import file_members
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading
-from weft.pipeline.retrieve import search
+from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.shapes import TEST_TAG, Wanted
 from weft.profiles.types import Probe
@@ -42,8 +42,12 @@ def find_tests(names: Sequence[str], plan: Plan, query: Query, reading: Reading)
     for name in names:
         definitions = find_definitions(name, reading)
         uses = [use for use in find_uses(name, definitions, reading, ("tests", "calls")) if use.is_test]
-        # A test that bears the name was written for it; others may only need it.
-        uses.sort(key=lambda use: shared_words(name, use.row.node.title), reverse=True)
+        relevance = measure_nodes([use.row.node.id for use in uses], query, plan.profile.fusion, reading.snapshot)
+        # A test that bears the name was written for it, others may only need it; of several, what else is asked.
+        uses.sort(
+            key=lambda use: (shared_words(name, use.row.node.title), relevance.get(use.row.node.id, 0.0)),
+            reverse=True,
+        )
         for rank, use in enumerate(uses[:_MAX_TESTS]):
             part = window_around(use.row.node.text, use.spans)
             tests.append(Wanted(use.row, Shape.TESTS, 1.0 - 0.03 * rank, part))
@@ -95,8 +99,8 @@ def _find_siblings(tests: Sequence[Wanted], reading: Reading) -> Iterator[Wanted
 
 
 def _shared_start(one: Node, other: Node) -> int:
-    """Return with how many words the names of two tests begin alike."""
-    if one.kind != other.kind:
+    """Return with how many words the names of two tests begin alike; titles begin alike in the whole suite."""
+    if one.kind != other.kind or " " in one.title:
         return 0
     words = zip(*(_NAME_WORD.findall(node.title) for node in (one, other)), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], words))

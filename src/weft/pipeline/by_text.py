@@ -8,7 +8,7 @@ from typing import Final
 from weft.model import Filter, Node
 from weft.pipeline.by_symbol import span_of_lines, window_around
 from weft.pipeline.query import Reading
-from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, Span
+from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG, Span
 from weft.ports import NodeRow
 from weft.runtime.cache import LruCache
 from weft.scoring.bm25 import term_hashes
@@ -25,14 +25,18 @@ README_FILES: Final = (
 """Files that introduce what they stand in, the most likely first."""
 MANIFEST_FILES: Final = (
     *("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "package.json", "go.mod", "Cargo.toml"),
-    *("pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "mix.exs", "Pipfile"),
+    *("pom.xml", "build.gradle", "build.gradle.kts", "composer.json", ".gemspec", "Gemfile", "mix.exs", "Pipfile"),
     *("environment.yml", "CMakeLists.txt", "deno.json", "requirements/base.txt", "requirements/main.txt"),
+    *(".csproj", ".fsproj", "build.sbt"),
 )
-"""Files that say what a project is called, what it needs and how it is built, by language."""
+"""Files that say what a project is called, what it needs and how it is built, by language; of those that bear the
+name of their project, the suffix."""
 _MANIFEST_LINES: Final = {
-    "description": re.compile(r"(?im)^\W*(?:description|name|summary|module)\b"),
+    "description": re.compile(r"(?im)^\W*(?:\w+\.)?(?:description|name|summary|module)\b"),
     "language": re.compile(
-        r"(?im)^\W*(?:requires[-_]python|python_requires|engines|go \d|rust-version|edition)\b"
+        r"(?im)^\W*(?:\w+\.)?(?:requires[-_]python|python_requires|engines|go \d|rust-version|edition"
+        r"|required_ruby_version|maven\.compiler\.(?:release|source)|sourceCompatibility|TargetFrameworks?"
+        r"|scalaVersion|elixir:)"
     ),
     "version": re.compile(r"(?im)^\W*version\b"),
 }
@@ -76,6 +80,8 @@ _MAX_TERMS: Final = 16
 _RUN: Final = 3
 """Words in a row that must be the same: two occur together by chance."""
 _MAX_HOLDING: Final = 4
+_TEST_FACTOR: Final = 0.5
+"""How much less a test is wanted that holds the words of a message."""
 _MAX_SCENES: Final = 3
 """Scenes of a story that are shown from its beginning or its end."""
 _MAX_TEXTS: Final = 3
@@ -94,7 +100,10 @@ _CHAPTER_TITLE: Final = re.compile(r"(?i)\b(?:chapter|ch\.|part)?\s*(\d+|[ivxlc]
 
 def find_readmes(reading: Reading) -> list[Found]:
     """Return the beginning of the file that introduces the whole, one for each source, at most a few."""
-    rows = [row for row in find_files(README_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
+    # In a workspace the root's own is often a link to that of the package which gives the workspace its name.
+    of_packages = [f"{source}/README.md" for source in reading.snapshot.sources()]
+    found = find_files([*README_FILES, *of_packages], reading)
+    rows = [row for row in found if (row.node.origin.file or "").count("/") <= 1]
     best: dict[str, NodeRow] = {}
     for row in rows:
         # The nearest to the root introduces the whole, others a part of it.
@@ -184,12 +193,18 @@ def find_files(names: Sequence[str], reading: Reading) -> list[NodeRow]:
     for name in names:
         last = PurePosixPath(name).name.lower()
         same = [stored[number] for number in found.get(name, ()) if number in stored]
-        same = [row for row in same if PurePosixPath(row.node.origin.file or "").name.lower() == last]
+        same = [row for row in same if last in _names_of(row.node.origin.file or "")]
         # A section of a file has the file's name too; the file itself is the one whose key ends with it.
         rows += sorted(
             (row for row in same if "#" not in row.node.key), key=lambda row: (_depth(row.node), row.node.key)
         )
     return list({row.node.id: row for row in rows}.values())
+
+
+def _names_of(path: str) -> tuple[str, str]:
+    """Return the names by which a file is listed: its own, and its suffix."""
+    file = PurePosixPath(path.lower())
+    return file.name, file.suffix
 
 
 def find_workflows(reading: Reading) -> list[NodeRow]:
@@ -223,8 +238,15 @@ def find_texts_with(texts: Iterable[str], reading: Reading, kinds: tuple[str, ..
                 spans = [(start + low, start + high) for low, high in held]
                 if share > best.get(row.node.id, (0.0, row, (0, 0)))[0]:
                     best[row.node.id] = (share, row, _run_part(row.node, spans))
+    # Tests quote whole messages; what raises them or explains them often holds but a part.
+    factors = {id: _TEST_FACTOR if TEST_TAG in row.node.tags else 1.0 for id, (_, row, _) in best.items()}
     ranked = sorted(
-        best.values(), key=lambda each: (-each[0], each[1].node.kind not in CODE_KINDS, *each[1].node.ref)
+        best.values(),
+        key=lambda each: (
+            -each[0] * factors[each[1].node.id],
+            each[1].node.kind not in CODE_KINDS,
+            *each[1].node.ref,
+        ),
     )
     return [(row, part if len(row.node.text) > _EDGE_CHARS else None) for _, row, part in ranked[:_MAX_HOLDING]]
 

@@ -99,7 +99,8 @@ class Printer(Struct, frozen=True):
         if style.outline and item.candidate.node.ref in self._nested(slot):
             item = replace(item, level=1)
         if slot.snippets is not None and item.detail in (Detail.WHOLE, Detail.EXCERPT):
-            item = replace(item, turn=self._turns(slot).get(item.candidate.node.ref, 0))
+            turn = self._turns(slot).get(item.candidate.node.ref, 0)
+            item = replace(item, turn=turn) if turn != item.turn else item
         key = _item_key(item, style)
         if key not in self.item_costs:
             self.item_costs[key] = self._count_item(item, self.print_item(item, style))
@@ -146,11 +147,7 @@ class Printer(Struct, frozen=True):
         if self.stored is None:
             return self.count.count(text)
         whole = [item.candidate for item in items if item.detail is Detail.WHOLE]
-        known = [
-            (candidate.node.text, candidate.text_tokens)
-            for candidate in whole
-            if candidate.text_tokens is not None
-        ]
+        known = [(each.node.text, each.text_tokens) for each in whole if each.text_tokens is not None]
         return self.stored.count_with_known_parts(text, known)
 
     def shorten(self, candidate: Candidate, max_tokens: int) -> tuple[tuple[int, int], ...]:

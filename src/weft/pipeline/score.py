@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import lru_cache
 from heapq import heapify, heappop, heapreplace
 from pathlib import PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -22,7 +22,14 @@ from weft.pipeline.plan import is_unnamed_quotation
 from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG
 from weft.ports import LINE_OF
 from weft.profiles.types import Lens, Score
-from weft.text import analyze, normalise_name
+from weft.scoring.snippets import weigh_imports, weigh_prose
+from weft.text import analyze, is_code, normalise_name
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 _ORDER_DIGITS: Final = 3
 """Digits of a score that decide an order: a text that is added elsewhere moves the fourth of every score, and must
@@ -289,6 +296,26 @@ def score_besides_match(candidate: Candidate, weights: Mapping[str, float], fact
     names = ("lexical", "semantic", "relevance")
     measured = sum([weights.get(name, 0.0) * candidate.parts.get(name, 0.0) for name in names])
     return candidate.score - factor * measured
+
+
+def weigh_texts(
+    candidates: Sequence[Candidate], owner: Sequence[int], start: Sequence[int], end: Sequence[int]
+) -> tuple["Floats", "Floats"]:
+    """Return two factors for each snippet: below 1 where a document holds data, or a code file only imports.
+
+    The head of a file that was asked for keeps its score.
+    """
+    is_prose = [not is_code(candidate.node.language) for candidate in candidates]
+    is_head = [
+        candidate.node.kind == "file" and not prose and not candidate.parts.get("shape")
+        for candidate, prose in zip(candidates, is_prose, strict=True)
+    ]
+    texts = [candidate.node.text for candidate in candidates]
+    spans = list(zip(owner, start, end, strict=True))
+    prose = [texts[of][first:last] if is_prose[of] else "" for of, first, last in spans]
+    return weigh_prose(prose), weigh_imports(
+        [texts[of][first:last] if is_head[of] else "" for of, first, last in spans]
+    )
 
 
 def best_first(scores: Sequence[float]) -> list[int]:

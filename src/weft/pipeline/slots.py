@@ -42,6 +42,10 @@ class RankedSnippets(Struct, frozen=True):
     tokens: list[int]
     score: list[float]
     order: list[int]
+    frames: dict[tuple[int, bool], int] = field(default_factory=dict)
+    """The cost of a candidate's item besides its text, without and with its signature, once it was asked for."""
+    signatures: dict[int, tuple[int, int] | None] = field(default_factory=dict)
+    """The lines of a candidate's signature, which stand above any excerpt of its code."""
 
     def put_in_order(self, is_part: Sequence[bool]) -> None:
         """Score the snippets of each part that was asked for so that it is read from its beginning."""

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.neighbours import choose_passages
 from weft.pipeline.query import Query, read_cosines, sum_gains
-from weft.pipeline.score import best_first, score_besides_match, score_factor
+from weft.pipeline.score import best_first, score_besides_match, score_factor, weigh_texts
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
 from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
@@ -33,7 +33,6 @@ from weft.scoring.snippets import (
     snippet_cosines,
     stretch,
     unpack_snippets,
-    weigh_prose,
 )
 from weft.text import find_end_without_opening, find_signature, is_blank, is_code
 
@@ -102,26 +101,19 @@ def rank_snippets(
     words = _match_words(columns, passages, query, fusion)
     meaning = _match_meaning(columns, passages, query, snapshot)
     measured = fusion.snippet_lexical * words + fusion.snippet_semantic * meaning
-    measured *= weigh_prose(_texts_of_prose(candidates, owner, columns))
     factors = np.array([score_factor(candidate, weights) for candidate in candidates])
     others = np.array(list(map(score_besides_match, candidates, repeat(weights), factors.tolist())))
     if query.mentions_names:
         bridges = [candidate.parts.get("bridge", 0.0) for candidate in candidates]
         others += (_NAMED_BRIDGE_FACTOR - 1) * weights.get("bridge", 0.0) * factors * np.array(bridges)
-    score = factors[owner] * measured + others[owner]
+    prose, heads = weigh_texts(candidates, owner.tolist(), columns.start.tolist(), columns.end.tolist())
+    score = factors[owner] * measured * prose * heads + others[owner]
     # What a shape wants of a text is wanted for its own sake, the rest of the text is not.
     shaped = np.array([weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates])
     if shaped.any():
         score -= np.where(_is_wanted(candidates, owner, columns), 0.0, shaped[owner])
     found = _rank(candidates, columns, owner, np.round(score, SCORE_DECIMALS))
     return _add_textless(found, candidates, fusion, others.tolist()) if prints_fields else found
-
-
-def _texts_of_prose(candidates: Sequence[Candidate], owner: "Integers", columns: SnippetColumns) -> list[str]:
-    """Return the text of each snippet, but nothing of code, whose marks say nothing against it."""
-    texts = ["" if is_code(candidate.node.language) else candidate.node.text for candidate in candidates]
-    spans = zip(owner.tolist(), columns.start.tolist(), columns.end.tolist(), strict=True)
-    return [texts[of][start:end] for of, start, end in spans]
 
 
 def _add_textless(
@@ -234,10 +226,6 @@ class SnippetFiller(Struct):
     chosen: set[int] = field(default_factory=set)
     item_tokens: dict[int, int] = field(default_factory=dict)
     """The cost of each candidate's item, by the candidate's index."""
-    frames: dict[tuple[int, bool], int] = field(default_factory=dict)
-    """The cost of a candidate's item besides its text, without and with its signature."""
-    signatures: dict[int, tuple[int, int] | None] = field(default_factory=dict)
-    """The lines of a candidate's signature, which stand above any excerpt of its code."""
     names_only: SlotFiller | None = None
     """Fills the slot instead where there is no room for a single snippet."""
     spent_on_snippets: int = 0
@@ -264,8 +252,8 @@ class SnippetFiller(Struct):
                 left = end - self.spent_on_snippets
                 if left < MIN_ITEM_TOKENS:
                     return
-                # Most snippets are too long for what is left, even if they close gaps, and need no closer look.
-                if self.snippets.tokens[index] <= left + _MAX_SAVED_TOKENS:
+                # Most snippets stand already, or are too long for what is left, even if they close gaps.
+                if index not in self.chosen and self.snippets.tokens[index] <= left + _MAX_SAVED_TOKENS:
                     self.try_place(index, left, relaxed=relaxed)
         if not self.chosen:
             self.names_only = self.names_only or SlotFiller(self.slot, self.page, self.share_tokens)
@@ -299,18 +287,18 @@ class SnippetFiller(Struct):
     def _place(self, index: int, tokens: float, *, relaxed: bool) -> bool:
         owner = self.snippets.owner[index]
         is_new = owner not in self.item_tokens
-        cost = self._cost(index)
-        if cost > min(tokens, self.page.remaining):
+        cost, tokens = self._cost(index), min(tokens, self.page.remaining)
+        if cost > tokens:
             return False
         shown = self.slot.candidates[owner], self.snippets.start[index], self.snippets.end[index]
         may_stand = self._may_begin(owner, index) if is_new else self._may_follow(index)
         if not may_stand or self.page.shows_story(*shown):
             return False
         printed = self.page.printed_headings
-        headings = sum([tokens for name, tokens in self.slot.headings if name not in printed]) if is_new else 0
+        headings = sum([cost for name, cost in self.slot.headings if name not in printed]) if is_new else 0
         frame = self._frame(owner, index) if is_new else 0
         total = cost + frame + headings
-        if total > min(tokens, self.page.remaining) or (
+        if total > tokens or (
             not relaxed and self.item_tokens.get(owner, frame) + cost > self._cap(owner, is_new=is_new)
         ):
             return False
@@ -361,20 +349,22 @@ class SnippetFiller(Struct):
         """Return the cost of an item that begins with a snippet, besides that: its heading, and its signature."""
         signature = self._signature_before(owner, self.snippets.start[index])
         key = owner, signature is not None
-        if key not in self.frames:
+        frames = self.snippets.frames
+        if key not in frames:
             spans = (signature,) if signature else ()
-            self.frames[key] = self.page.cost(self.slot, Item(self.slot.candidates[owner], Detail.EXCERPT, spans))
-        return self.frames[key]
+            frames[key] = self.page.cost(self.slot, Item(self.slot.candidates[owner], Detail.EXCERPT, spans))
+        return frames[key]
 
     def _signature_before(self, owner: int, start: int) -> tuple[int, int] | None:
         """Return the signature of a definition if a part that begins here does not hold it."""
-        if owner not in self.signatures:
+        signatures = self.snippets.signatures
+        if owner not in signatures:
             candidate = self.slot.candidates[owner]
             # What was cut out for the question, such as a call, is shown alone.
             is_signed = self.code[owner] and candidate.window is None
             known = str(candidate.node.fields.get("signature") or "") if is_signed else ""
-            self.signatures[owner] = find_signature(candidate.node.text, known)
-        signature = self.signatures[owner]
+            signatures[owner] = find_signature(candidate.node.text, known)
+        signature = signatures[owner]
         return signature if signature is not None and signature[1] <= start else None
 
     def _adjoins(self, index: int, following: int) -> bool:
@@ -398,7 +388,7 @@ class SnippetFiller(Struct):
         left = f"{max(int(self.page.remaining), 0)} tokens left" if self.page.total != UNLIMITED else ""
         explain = cache(lambda reason, slot: reason.format(left=left, limit=self.slot.limit, slot=slot))
         for owner, candidate in enumerate(self.slot.candidates):
-            item, ref = None, find_text_ref(candidate)
+            item, elsewhere = None, ""
             if owner in spans:
                 whole = self._is_whole(owner, spans[owner])
                 detail = Detail.WHOLE if whole else Detail.EXCERPT
@@ -406,12 +396,11 @@ class SnippetFiller(Struct):
                 reason = Reason.FITS_WHOLE if whole else Reason.REDUCED
             elif self.slot.limit is not None and len(spans) >= self.slot.limit:
                 reason = Reason.ITEM_LIMIT
-            elif not self.page.repeats and ref in self.page.printed_in:
+            elif not self.page.repeats and (elsewhere := self.page.printed_in.get(find_text_ref(candidate), "")):
                 reason = Reason.PRINTED_ELSEWHERE
             else:
                 reason = Reason.NO_ROOM
-            explanation = explain(reason, self.page.printed_in.get(ref, ""))
-            yield Outcome(self.slot.name, candidate, item, reason, explanation)
+            yield Outcome(self.slot.name, candidate, item, reason, explain(reason, elsewhere))
 
     def _spans(self) -> dict[int, list[tuple[int, int]]]:
         """Return the printed spans by candidate, neighbours as one."""

@@ -20,6 +20,7 @@ from weft.profiles.loading import (
     profile_files_state,
     resolve_parameters,
     usable_profiles,
+    user_lenses,
     with_lenses,
 )
 from weft.profiles.toml_format import diff_lenses, diff_profiles, show_lens, show_profile
@@ -44,5 +45,6 @@ __all__ = [
     "show_lens",
     "show_profile",
     "usable_profiles",
+    "user_lenses",
     "with_lenses",
 ]

@@ -124,6 +124,11 @@ def load_lens_file(path: Path) -> tuple[Lens, ...]:
     return profile.lenses
 
 
+def user_lenses(folders: Sequence[Path]) -> tuple[Lens, ...]:
+    """Return the lenses of all folders, to be added to a profile; those of the first folder come last and win."""
+    return tuple(lens for folder in reversed(folders) for lens in load_lenses(folder))
+
+
 def with_lenses(profile: Profile, lenses: Sequence[Lens]) -> Profile:
     """Return the profile with the lenses added; one of the same name is replaced."""
     merged = {lens.name: lens for lens in (*profile.lenses, *lenses)}
@@ -239,8 +244,7 @@ def _make_error(where: str, problems: Sequence[str]) -> ProfileError:
 
 def usable_profiles(folders: Sequence[Path]) -> tuple[Profile, ...]:
     """Return every profile that loads, with the user's lenses; `weft profile check` explains those that do not."""
-    # In reverse, because `with_lenses` lets the last lens of a name win and the first folder has precedence.
-    lenses = [lens for folder in reversed(folders) for lens in load_lenses(folder)]
+    lenses = user_lenses(folders)
     profiles = []
     for name in available_profiles(folders):
         try:

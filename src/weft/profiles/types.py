@@ -1,6 +1,6 @@
 """Define profiles: probes, lenses, scores and sections, as frozen values whose fields are the keys of the TOML.
 
-Every class is a table of a profile file. `toml_reader` reads files into these types, so a new key is a new field.
+Every class is a table of a profile file. `toml_format` reads files into these types, so a new key is a new field.
 """
 
 from collections.abc import Mapping

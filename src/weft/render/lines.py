@@ -142,14 +142,15 @@ def _build_runs(item: Item, code: bool, limit: int | None, titled: bool, fenced:
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
         return _summary_body(node, code)
+    # An item without spans is priced before its text is chosen.
+    if item.detail is not Detail.WHOLE and not item.spans:
+        return None
     start, end = item.candidate.window or (0, len(node.text))
     if titled and node.text[start:end].strip() == node.title.strip():
         return None
     if item.detail is Detail.WHOLE:
         bounds = (find_body_start(node.text, node.title) if titled else 0, len(node.text))
         return _quote_spans(node, [_trim(*bounds, node.text)], bounds, code, limit, fenced)
-    if not item.spans:
-        return None
     # A passage shows its own window of the text: what lies outside of it is no gap.
     bounds = item.candidate.window or (find_body_start(node.text, node.title) if titled else 0, len(node.text))
     return _quote_spans(node, _join_spans(item.spans, node.text, bounds[0]), bounds, code, limit, fenced)

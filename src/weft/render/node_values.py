@@ -265,7 +265,7 @@ def fill_form(form: str, node: Node, dialect: Dialect) -> FilledForm:
             value = format_value(read_value(node, slot.name))[: slot.max_characters]
             placeholders, filled = placeholders + 1, filled + bool(value)
             printed += _literal(slot.before, dialect)
-            printed += _guard_value(value, printed, dialect)
+            printed += _guard_value(value, printed, dialect) if value else ""
         printed += _literal(part.after, dialect)
     return FilledForm(printed, placeholders, filled)
 

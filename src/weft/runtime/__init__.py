@@ -1,1 +1,1 @@
-"""Hold what every part of a running process may use: a cache of recent values, and the deadline of an answer."""
+"""Hold what every part of a running process may use: a cache, the deadline of an answer, and servers of models."""

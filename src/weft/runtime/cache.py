@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Generic, TypeVar, cast
@@ -60,6 +60,39 @@ class LruCache(Generic[Key, Value]):
         """Drop all values."""
         with self._lock:
             self._entries.clear()
+
+
+class CachedRows(dict[int, Value]):
+    """Rows by their number; drops all when full, which changes no answer.
+
+    Of one read no more than `max_rows_at_once` are kept: a reader of more goes through the whole store and does
+    not come back to them.
+    """
+
+    def __init__(self, max_rows: int, max_rows_at_once: int) -> None:
+        super().__init__()
+        self._max_rows, self._max_rows_at_once = max_rows, max_rows_at_once
+
+    def get_rows(
+        self, numbers: Iterable[int], read: Callable[[list[int]], Mapping[int, Value]]
+    ) -> dict[int, Value]:
+        """Return the rows that exist, in the order asked, reading those that are not cached."""
+        # All numbers are entered first, so that the result has their order whichever rows are cached.
+        found = {number: self.get(number) for number in numbers}
+        missing = [number for number, row in found.items() if row is None]
+        if missing:
+            fresh = read(missing)
+            found.update(fresh)
+            self._keep(fresh)
+        return {number: row for number, row in found.items() if row is not None}
+
+    def _keep(self, fresh: Mapping[int, Value]) -> None:
+        if len(fresh) > self._max_rows_at_once:
+            return
+        if len(self) + len(fresh) > self._max_rows:
+            # Clearing is one step for other threads, and cheaper than keeping an order of use for every row.
+            self.clear()
+        self.update(fresh)
 
 
 # --- something that is open while a question is answered ----------------------------------------------------

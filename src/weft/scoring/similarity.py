@@ -5,8 +5,9 @@ stands and whoever adds it up. Signs are one bit a direction: a first, quick pas
 then compared exactly. A sketch (MinHash) tells which texts are worth comparing, so that not all pairs are.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +39,10 @@ _SKETCH_VALUES: Final = 32
 bands are not compared. Stored with every node, so it can only change together with `PREPARATION`."""
 _MAX_COMPARED_CHARACTERS: Final = 4000
 """Characters of two texts that are compared by edit distance, which takes quadratic time."""
+_CACHED_TEXTS: Final = 512
+"""Texts that stay ready to be compared: each is compared with several, and comes back with the next question."""
+_CHARACTERS_BETWEEN_CHECKS: Final = 64
+"""Characters after which it is asked whether two texts can still be alike enough; asking costs as much as four."""
 _MIN_AGREEING_SHARE: Final = 0.35
 """The share of values in which two sketches agree when their texts are worth comparing. The share estimates how
 many word pairs they have in common, so this is far below any similarity that counts as a duplicate."""
@@ -278,20 +283,42 @@ def _equal_rows(values: "NDArray[np.uint32]", runs: Sequence[tuple[int, ...]]) -
 def similarity(left: str, right: str, at_least: float = 0.0) -> float:
     """Return how alike two texts are, 0..1, by edit distance over folded words (long texts by their beginning).
 
-    It is twice the length of the longest common subsequence of characters by the length of both. Where lengths
-    alone rule out `at_least`, the result is 0.
+    It is twice the length of the longest common subsequence of characters by the length of both. Where they are
+    less alike than `at_least`, the result is 0.
     """
     first, second = _comparable(left), _comparable(right)
     both = len(first) + len(second)
     if first == second:
         return 1.0
-    if 2 * min(len(first), len(second)) < at_least * both:
+    # In any order they have at least as many characters in common.
+    if 2 * (_count_characters(first) & _count_characters(second)).total() < at_least * both:
         return 0.0
-    return 2 * _common_characters(first, second) / both
+    # Equal beginnings and ends are in common, and most of two texts that say the same.
+    start = _count_shared(first, second)
+    end = _count_shared(first[start:][::-1], second[start:][::-1])
+    middle, other = (text[start : len(text) - end] for text in (first, second))
+    # One less, so that no rounding decides here.
+    wanted = at_least * both / 2 - start - end - 1
+    alike = 2 * (start + end + _common_characters(middle, other, wanted)) / both
+    return alike if alike >= at_least else 0.0
 
 
-def _common_characters(first: str, second: str) -> int:
-    """Return the length of the longest common subsequence of two texts.
+@lru_cache(_CACHED_TEXTS)
+def _count_characters(text: str) -> Counter[str]:
+    return Counter(text)
+
+
+def _count_shared(first: str, second: str) -> int:
+    """Return with how many equal characters two texts begin."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if first[low:middle] == second[low:middle] else (low, middle - 1)
+    return low
+
+
+def _common_characters(first: str, second: str, at_least: float) -> int:
+    """Return the length of the longest common subsequence of two texts; 0 where it is shorter than `at_least`.
 
     The rows of the table of the usual algorithm are whole numbers of as many bits as the shorter text has
     characters (Hyyrö 2004), which Python adds and subtracts at once.
@@ -302,13 +329,20 @@ def _common_characters(first: str, second: str) -> int:
         places[character] = places.get(character, 0) | 1 << index
     whole = (1 << len(shorter)) - 1
     row = whole
-    for found in map(places.get, longer):
-        if found:
-            matches = row & found
-            row = (row + matches | row - matches) & whole
+    for read in range(0, len(longer), _CHARACTERS_BETWEEN_CHECKS):
+        # Each character that is left adds one at most.
+        if len(shorter) - row.bit_count() + len(longer) - read < at_least:
+            return 0
+        for found in map(places.get, longer[read : read + _CHARACTERS_BETWEEN_CHECKS]):
+            if found:
+                matches = row & found
+                row = row + matches | row - matches
+        # Bits beyond the shorter text are of no account: no character matches there.
+        row &= whole
     return len(shorter) - row.bit_count()
 
 
+@lru_cache(_CACHED_TEXTS)
 def _comparable(text: str) -> str:
     # Cut twice: the first keeps folding a long text cheap, the second comes after runs of blanks are gone.
     folded = text[: 2 * _MAX_COMPARED_CHARACTERS].casefold()

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.errors import SourceError
+from weft.model import MAX_TEXT_CHARACTERS
 from weft.ports import (
     CountsSkipped,
     HoldsMemory,
@@ -45,6 +46,7 @@ __all__ = [
     "binary_problem",
     "clean",
     "decode",
+    "error_line",
     "exclusion_reason",
     "file_stamp",
     "is_vendored",
@@ -54,15 +56,14 @@ __all__ = [
     "resolve_link",
 ]
 
-MAX_TEXT_CHARACTERS: Final = 5_000_000
-"""The most characters that the text of one node has. "War and Peace" fits in whole (about three million); a higher
-limit makes a single node cost more memory and time on every page that considers it."""
-
 MAX_TEXT_BYTES: Final = MAX_TEXT_CHARACTERS * 4
 """The most bytes that such a text can have in UTF-8, where no character takes more than four."""
 
 BINARY_SNIFF_BYTES: Final = 8192
 """Bytes at the beginning of a file that are searched for a NUL; git decides by nearly as many (8,000)."""
+
+_MAX_ERROR_CHARACTERS: Final = 160
+"""How much of a parser's complaint a problem quotes: enough to find the place."""
 
 STORY: Final = "story"
 NOTES: Final = "notes"
@@ -79,6 +80,11 @@ EMPTY: Final = "empty"
 UNKNOWN_TYPE: Final = "unknown type"
 LFS_POINTER: Final = "pointer of Git LFS (`git lfs pull` fetches the file)"
 """Why a file is not read."""
+MEMORY_EXPORT: Final = "export of memories (`weft import` reads it)"
+_MEMORY_EXPORT: Final = re.compile(
+    rb'\s*\{\s*"(?:key"\s*:\s*"memory:[^"]*"\s*,\s*"memory"|forgotten"\s*:\s*true\s*,\s*"key"|experience"\s*:\s*\{\s*"action")'
+)
+"""How the first line of a file begins that `weft export` wrote of memories and experiences."""
 _LFS_POINTER: Final = "version https://git-lfs.github.com/spec/"
 """How the text of a pointer begins, which stands in place of a file that was not fetched."""
 _BINARY_NAMES: Final = """
@@ -311,7 +317,20 @@ def _untaken_reason(file: File, suffix: str) -> str:
         return BINARY
     if file_stamp(file.path).endswith("-0"):
         return EMPTY
+    if is_memory_export(file.path):
+        return MEMORY_EXPORT
     return f"{UNKNOWN_TYPE}: {suffix}" if suffix else UNKNOWN_TYPE
+
+
+def is_memory_export(path: Path) -> bool:
+    """Return whether `weft export` wrote a file of memories, which as records would stand on pages twice."""
+    if path.suffix != ".jsonl":
+        return False
+    try:
+        with path.open("rb") as stream:
+            return _MEMORY_EXPORT.match(stream.read(BINARY_SNIFF_BYTES)) is not None
+    except OSError:
+        return False
 
 
 def _with_reason(unit: Unit) -> Unit:
@@ -351,6 +370,11 @@ def looks_binary(content: bytes) -> bool:
 def binary_problem(name: str) -> Problem:
     """Return the problem that reports a file that is not text."""
     return Problem(name, "The file is binary (or UTF-16). Save it as UTF-8 text if it should be indexed.")
+
+
+def error_line(error: Exception) -> str:
+    """Return what a parser complains of, in one line, as a problem quotes it."""
+    return " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
 
 
 def decode(content: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:

@@ -46,6 +46,9 @@ _OTHER_FIELDS: Final = (
     *("known_from", "created", "modified", "importance", "parent", "links"),
 )
 _KNOWN_FIELDS: Final = frozenset((*_KEY, *_KIND, *_TITLE, *_TEXT, *_TENANT, *_NESTED_FIELDS, *_OTHER_FIELDS))
+_QUESTION: Final = "question"
+QUESTION_AND_ANSWER: Final = frozenset({_QUESTION, "answer"})
+"""Fields of a record that needs no key, because its question names it."""
 _SEQUENCE_FIELDS: Final = ("chapter", "section")
 _NO_TEXTS: Final[tuple[str, ...]] = ()
 
@@ -167,11 +170,13 @@ def _to_share(value: object) -> float:
 
 
 def _add_node(reader: RecordReader, settings: SourceSettings, parsed: ParsedRecords) -> None:
-    if reader.raw(_KEY) is None:
+    is_faq = all(reader.raw((name,)) is not None for name in QUESTION_AND_ANSWER)
+    given_key = reader.raw((*_KEY, _QUESTION) if is_faq else _KEY)
+    if given_key is None:
         reader.skip("There is no key; give every record a `key` or `id` (edges: `source` and `target`).")
         return
     try:
-        key = full_key(settings, _to_key(reader.raw(_KEY)))
+        key = full_key(settings, _to_key(given_key))
     except UnusableValue as error:
         reader.skip(f"key: {error}.")
         return
@@ -180,7 +185,8 @@ def _add_node(reader: RecordReader, settings: SourceSettings, parsed: ParsedReco
     if len(text) > MAX_TEXT_CHARACTERS:
         reader.skip(f"The text of {key!r} has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept.")
         return
-    node = _make_node(reader, settings, key, text, {**_describe_turn(text), **fields})
+    kind = reader.take(_KIND, to_text, "").lower() or ("faq" if is_faq else "note")
+    node = _make_node(reader, settings, key, kind, text, {**_describe_turn(text), **fields})
     parsed.nodes.append(RecordNode(node, tuple(_edges_in_record(reader, settings, node)), reader.where))
 
 
@@ -193,7 +199,7 @@ def _describe_turn(text: str) -> dict[str, Json]:
 
 
 def _make_node(
-    reader: RecordReader, settings: SourceSettings, key: str, text: str, fields: dict[str, Json]
+    reader: RecordReader, settings: SourceSettings, key: str, kind: str, text: str, fields: dict[str, Json]
 ) -> Node:
     take = reader.take
     language, summary = take(("language",), to_text, None), take(("summary",), to_text, "")
@@ -207,7 +213,7 @@ def _make_node(
         fields.setdefault("importance", importance)
     return Node(
         key=key,
-        kind=take(_KIND, to_text, "note").lower() or "note",
+        kind=kind,
         tenant=take(_TENANT, to_text, settings.tenant) or settings.tenant,
         title=take(_TITLE, to_text, _question_in(fields)),
         summary=summary,
@@ -232,7 +238,7 @@ def _sequence_in(fields: Mapping[str, Json]) -> int | None:
 
 
 def _question_in(fields: Mapping[str, Json]) -> str:
-    question = fields.get("question")
+    question = fields.get(_QUESTION)
     return question.strip() if isinstance(question, str) else ""
 
 

@@ -23,10 +23,11 @@ from weft.sources.files import (
     clean,
     decode,
     file_stamp,
+    is_memory_export,
     looks_binary,
     read_bytes,
 )
-from weft.sources.record_schema import ParsedRecords, RecordNode, parse_record
+from weft.sources.record_schema import QUESTION_AND_ANSWER, ParsedRecords, RecordNode, parse_record
 from weft.sources.values import sequence_edges
 from weft.sources.walk_files import File
 
@@ -44,12 +45,13 @@ _QUOTED_CHARACTERS: Final = 60
 """How much of a line that is not JSON its problem quotes."""
 _DELIMITERS: Final = ",;\t|"
 _LINE_SUFFIXES: Final = (".jsonl", ".ndjson")
-_READER_VERSION: Final = "2"
+_READER_VERSION: Final = "3"
 """Part of the stamp of JSON and CSV; to be changed whenever the same file would give other nodes."""
 _CONFIGURATION_SUFFIX: Final = ".json"
 _NO_RECORDS: Final = "no records"
 _NODE_COLUMNS: Final = frozenset({"key", "id", "_id"})
-_EDGE_COLUMNS: Final = (frozenset({"source", "target"}), frozenset({"from", "to"}))
+_PAIRED_COLUMNS: Final = (frozenset({"source", "target"}), frozenset({"from", "to"}), QUESTION_AND_ANSWER)
+"""Columns that together make an edge, or a node without a key."""
 
 
 class _Block(Struct, frozen=True):
@@ -77,8 +79,8 @@ class Records:
         because a source may have millions of records."""
 
     def takes(self, file: File) -> bool:
-        """Take every file with one of the suffixes."""
-        return True
+        """Take every file with one of the suffixes, but no export of memories."""
+        return not is_memory_export(file.path)
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every unit: hashes of blocks for JSONL, time and size for the rest."""
@@ -274,7 +276,8 @@ def _read_rows(text: str, file: File, settings: SourceSettings, parsed: ParsedRe
     if not _has_columns(header):
         if file.explicit:
             reason = (
-                f"The columns {header!r} name no records; `key` or `id`, or `source` and `target`, are needed."
+                f"The columns {header!r} name no records; `key` or `id`, `question` and `answer`, or `source` "
+                "and `target`, are needed."
             )
             parsed.problems.append(Problem(file.name, reason))
         return
@@ -294,7 +297,7 @@ def _read_rows(text: str, file: File, settings: SourceSettings, parsed: ParsedRe
 def _has_columns(header: Sequence[str]) -> bool:
     """Return whether the columns are those of nodes or of edges."""
     names = set(header)
-    return bool(names & _NODE_COLUMNS) or any(ends <= names for ends in _EDGE_COLUMNS)
+    return bool(names & _NODE_COLUMNS) or any(pair <= names for pair in _PAIRED_COLUMNS)
 
 
 def _parse_cell(cell: str) -> object:

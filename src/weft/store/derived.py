@@ -18,7 +18,7 @@ from weft.ports import ChangedPassage, Proposals, RecentChanges, Snapshot
 from weft.runtime.cache import LruCache
 from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
 from weft.scoring.similarity import cosines, norms, quantise, stack_rows
-from weft.store.records import known_position
+from weft.store.records import MAX_FACET_VALUE_LENGTH, known_position
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,6 +130,18 @@ class Scope(Struct, frozen=True):
     filter: Filter
     masked: "Ids"
     nodes: "Ids | None" = None
+
+
+def passing_nodes(snapshot: Snapshot, filter: Filter) -> "Ids | None":
+    """Return the nodes that pass the filter, or None when all do."""
+    return None if filter.empty else snapshot.matching_ids(filter)
+
+
+def nodes_with_long_values(snapshot: Snapshot, filter: Filter) -> "Ids | None":
+    """Return the nodes with the field values that are too long to be facets, or None when none is asked for."""
+    # Such values are no facets, so only the snapshot can compare them.
+    long_values = tuple(pair for pair in filter.where if len(pair[1]) > MAX_FACET_VALUE_LENGTH)
+    return snapshot.matching_ids(Filter(where=long_values)) if long_values else None
 
 
 def cut_at_tie(ids: "Ids", scores: "Scores", limit: int) -> "tuple[Ids, Scores]":

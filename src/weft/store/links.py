@@ -184,11 +184,18 @@ def unpack_lists(rows: Sequence[Row]) -> tuple[Arcs, dict[tuple[int, int], int]]
     return arcs, hidden
 
 
-def pack_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integers) -> list[Row]:
+def find_cut_lists(rows: Sequence[Row]) -> set[int]:
+    """Return the nodes with more neighbours than their lists hold; rows are those of `unpack_lists`."""
+    return {row[0] for row in rows if row[3] > len(row[4]) // ENTRY_DTYPE.itemsize}
+
+
+def pack_lists(
+    arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integers, most: int | None = None
+) -> list[Row]:
     """Return rows of (node id, tenant of its neighbours, tenant of the node, degree, packed arcs by strength).
 
     `hidden` counts by (owner, tenant) the arcs that only the degree knows of, because the list had no room for
-    them.
+    them; `most` is how many arcs a list holds, where it is not one to be stored.
     """
     if not len(arcs):
         return []
@@ -196,6 +203,7 @@ def pack_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integer
     entries = np.zeros(len(arcs), ENTRY_DTYPE)
     for name in ENTRY_DTYPE.names or ():
         entries[name] = arcs[name]
+    most = MAX_LISTED_NEIGHBOURS if most is None else most
     starts = group_starts(arcs["owner"], arcs["tenant"])
     stops = [*starts[1:].tolist(), len(arcs)]
     firsts = arcs[starts]
@@ -205,7 +213,7 @@ def pack_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integer
     for index, (start, stop) in enumerate(zip(starts.tolist(), stops, strict=True)):
         group = owners[index], tenants[index]
         degree = stop - start + hidden.get(group, 0)
-        last = min(stop, start + MAX_LISTED_NEIGHBOURS)
+        last = min(stop, start + most)
         # The list is cut and the degree is not: readers still see how many neighbours there are.
         blob = packed[start * ENTRY_DTYPE.itemsize : last * ENTRY_DTYPE.itemsize]
         rows.append((*group, owner_tenants[index], degree, blob))

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain, takewhile
+from itertools import chain
 from typing import Final
 
 from weft.text.terms import STOP_WORDS
@@ -24,6 +24,10 @@ _MIN_REPLACED_LETTERS: Final = 6
 _MIN_LETTERS_FOR_TWO_ERRORS: Final = 10
 _MAX_ERRORS: Final = 2
 """Typing errors forgiven in a long word; in others it is one."""
+_MAX_OTHER_LETTERS: Final = 2 * _MAX_ERRORS
+"""Letters that only one of two words has, if few enough errors make one of the other: a replaced letter is two."""
+_LETTER_BITS: Final = 64
+_CACHED_WORDS: Final = 4_096
 _CHARACTERS_READ: Final = 4_000
 """Longer texts are compared by their beginning, because the comparison takes the square of the words that
 differ."""
@@ -109,19 +113,32 @@ def _beyond(words: Sequence[str], common: Counter[str]) -> list[str]:
 
 def _pair_mistyped(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
     """Return pairs of words of which one is the other with a typing error; opposites and numbers make none."""
-    free = [word for word in second if not _DIGIT.search(word)]
+    free = [(word, _letter_bits(word)) for word in second if not _DIGIT.search(word)]
     pairs = []
     for mine in first if free else ():
         if _DIGIT.search(mine):
             continue
-        length = len(mine)
-        for other in free:
-            # Lengths rule out most pairs at no cost.
-            if -_MAX_ERRORS <= length - len(other) <= _MAX_ERRORS and _is_mistyped(mine, other):
+        length, letters = len(mine), _letter_bits(mine)
+        for index, (other, other_letters) in enumerate(free):
+            # Lengths and letters rule out nearly all pairs at no cost.
+            if (
+                -_MAX_ERRORS <= length - len(other) <= _MAX_ERRORS
+                and (letters ^ other_letters).bit_count() <= _MAX_OTHER_LETTERS
+                and _is_mistyped(mine, other)
+            ):
                 pairs.append((mine, other))
-                free.remove(other)
+                del free[index]
                 break
     return pairs
+
+
+@lru_cache(maxsize=_CACHED_WORDS)
+def _letter_bits(word: str) -> int:
+    """Return a number with a bit for each letter of a word, of which some letters share one."""
+    bits = 0
+    for letter in word:
+        bits |= 1 << (ord(letter) % _LETTER_BITS)
+    return bits
 
 
 def _is_mistyped(mine: str, other: str) -> bool:
@@ -161,4 +178,9 @@ def _has_few_errors(mine: str, other: str, allowed: int) -> bool:
 
 def _shared_letters(mine: str, other: str) -> int:
     """Return with how many equal letters two words begin."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, other, strict=False)))
+    count = 0
+    for letter, other_letter in zip(mine, other, strict=False):
+        if letter != other_letter:
+            break
+        count += 1
+    return count

@@ -51,19 +51,39 @@ _OPTION: Final = re.compile(
     rf"--[\w-]*(?:{_NAMES})[ \t]+([^\s'\"`,;(){{}}<>\[\]$-][^\s'\"`]{{5,}})", re.IGNORECASE
 )
 _SECRET_NAME: Final = re.compile(rf"[\w.-]*(?:{_NAMES})", re.IGNORECASE)
+_VALUE: Final = r"(?:(?P<quote>[\"'`“‘])(?P<quoted>[^\"'`“”‘’\n]{4,80})[\"'`”’]?|(?P<value>[^\s\"'`“”‘’]{4,}))"
+_SPOKEN_NAMES: Final = (
+    # A name in capitals ends like one (`DB_PASSWORD is …`), so an underscore may stand before it.
+    r"(?<![^\W_])(?P<name>pass(?:word|phrase|code|wd|wort)|kennwort|mot de passe|contraseña|senha|pwd?"
+    r"|pass(?=:)|pin(?: code)?"
+    r"|(?:api|access|secret|private|licen[cs]e|recovery|encryption|ssh|account|signing)[ _-]?key"
+    r"|(?:access|auth|api|bearer|refresh|session)?[ _-]?token"
+)
 _SPOKEN: Final = re.compile(
-    r"\b(?:pass(?:word|phrase|code|wd|wort)|kennwort|mot de passe|contraseña|senha|pwd|pin(?: code)?"
-    r"|(?:api|access|secret|private|licen[cs]e|recovery|encryption|ssh|"
-    r"account|signing)[ _-]?key|secret|(?:access|auth|api|bearer|refresh|session)?[ _-]?token"
-    r"|credentials?|login)s?\b"
-    r"[^.\n=:\"'`]{0,40}?(?:\s(?:is|was|are|were|to|reads|says|equals|ist|war|lautet|est|es|é)(?: now| still"
-    r"| just| again| set to)?|:)\s+"
-    r"(?:(?P<quote>[\"'`“‘])(?P<quoted>[^\"'`“”‘’\n]{4,80})|(?P<value>[^\s\"'`“”‘’]{4,}))",
+    rf"{_SPOKEN_NAMES}|secret|cred(?:ential)?s?|login)s?\b"
+    r"[^.\n=:\"'`]{0,40}?(?:\s(?:is|was|are|were|to|reads|says|equals|ist|war|lautet|est|es|é|has)"
+    r"(?: now| still| just| again| been| (?:changed|re-?set|set|updated|rotated) to){0,2}\s+"
+    r"|:\s+|\s+(?:=>?|->|→|⇒)\s+)"
+    rf"{_VALUE}",
     re.IGNORECASE,
 )
 """A secret told in a sentence: "the staging password is …", "use the api key: …"."""
+_SPOKEN_BEFORE: Final = re.compile(
+    rf"(?<!\S){_VALUE}\s+(?:is|was|as)\s+(?:(?:the|our|my|your|its|a)\s+)?(?:[\w-]+\s+){{0,3}}?{_SPOKEN_NAMES})"
+    # What the name is but a part of is no secret: "sha256 is the password hash".
+    r"(?=\s*(?:[.,;!?)]|$|(?:for|of|to|on|in|at|and|there|here)\b))",
+    re.IGNORECASE,
+)
+"""A secret told before its name: "… is the staging password"."""
+_LOGIN: Final = re.compile(
+    r"\b(?P<name>log-?in|cred(?:ential)?s?|account)\b[^.\n=:/]{0,30}?(?:\s(?:is|are|was|were)|\s?[:=])\s+"
+    r"[\w.@+-]+\s?[/:|]\s?(?P<value>[^\s\"'`“”‘’]{4,})",
+    re.IGNORECASE,
+)
+"""The second of a pair of a user's name and a password: "the login is admin / …"."""
 _NAMED_KEY: Final = re.compile(
-    r"\b(?:(?:api|access|secret|licen[cs]e|auth)[ _-](?:key|token)|password|passphrase|passwort|passcode|pwd?"
+    r"\b(?P<name>(?:api|access|secret|licen[cs]e|auth)[ _-](?:key|token)"
+    r"|password|passphrase|passwort|passcode|pwd?"
     # A token is also a word of a text, and what follows one is then a name with signs in it.
     r"|token(?=\s+[A-Za-z0-9+]{12,}=*(?![\w./-])))\s+"
     r"(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\n]{4,80})|(?P<value>[^\s\"'`]{8,}))",
@@ -72,13 +92,14 @@ _NAMED_KEY: Final = re.compile(
 """A key that follows its name directly: "api key 8f3k…"."""
 _PIN: Final = re.compile(r"pin\b|passcode", re.IGNORECASE)
 """Names of secrets that are digits alone."""
+_PATH: Final = re.compile(r"[~.]{0,2}(?:/[\w.{}:-]+){2,}/?")
 ALLOWED_MARK: Final = "pragma: allowlist secret"
 """The words that keep a secret on their line, as other tools write them too: examples and test data are none."""
 _MAX_PLAIN_WORD: Final = 24
 """A longer run of plain letters is no word of a sentence."""
 _KEYWORDS: Final = (
     *("key", "pass", "pwd", "secret", "token", "contrase", "bearer", "basic ", "pw"),
-    *("pin ", "pin:", "credential", "login", "kennwort", "senha"),
+    *(" pin", "pin ", "pin:", "cred", "login", "log-in", "account", "kennwort", "senha"),
 )
 """A line without one of these sets no secret, so the slow patterns need not run on it."""
 _TEMPLATE_SIGNS: Final = frozenset("$%<{[*")
@@ -228,26 +249,33 @@ def _find_values(line: str, line_start: int) -> Iterator[_Secret]:
 
 def _find_spoken(line: str, line_start: int) -> Iterator[_Secret]:
     """Yield the secrets that a line tells in a sentence."""
-    for pattern in (_SPOKEN, _NAMED_KEY):
+    for pattern in (_SPOKEN, _SPOKEN_BEFORE, _LOGIN, _NAMED_KEY):
         for match in pattern.finditer(line):
-            group = "quoted" if match["quote"] else "value"
-            value = match[group] if match["quote"] else match[group].rstrip(".,;:!?)]}”’")
-            if _looks_spoken(value, is_quoted=bool(match["quote"]), is_pin=bool(_PIN.match(match[0]))):
+            is_quoted = bool(match.groupdict().get("quote"))
+            group = "quoted" if is_quoted else "value"
+            value = match[group] if is_quoted else match[group].rstrip(".,;:!?)]}”’")
+            # Quoted values that are assigned are found by `_find_quoted`; one before its name may be an example.
+            is_meant = (
+                is_quoted
+                and "=" not in line[match.end("name") : match.start(group)]
+                and pattern is not _SPOKEN_BEFORE
+            )
+            if _looks_spoken(value, is_meant=is_meant, is_pin=bool(_PIN.match(match["name"]))):
                 start = line_start + match.start(group)
                 yield _Secret(start, start + len(value), "secret")
 
 
-def _looks_spoken(value: str, *, is_quoted: bool, is_pin: bool) -> bool:
+def _looks_spoken(value: str, *, is_meant: bool, is_pin: bool) -> bool:
     """Return whether a word of a sentence is a secret: no plain word, number, path, placeholder or name of
     code."""
     if len(value) < _MIN_SPOKEN_CHARACTERS or value[0] in _TEMPLATE_SIGNS or "://" in value:
         return False
     # Brackets make a type or a call of it.
-    if any(sign in value for sign in "[](){}<>"):
+    if any(sign in value for sign in "[](){}<>") or _PATH.fullmatch(value):
         return False
     if value.isdigit():
         return is_pin
-    if is_quoted:
+    if is_meant:
         # What is quoted is meant as it stands, but for a name in capitals, which is a variable's.
         return not value.replace("_", "").isupper()
     if value.isalpha():

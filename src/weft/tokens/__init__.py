@@ -235,17 +235,20 @@ class EncodingCounter(Struct, frozen=True):
     def count(self, text: str) -> int:
         """Return the tokens of the text, special tokens in it being ordinary text."""
         if _is_by_line(text):
-            cached, uncached = _line_counters(self.name)
-            lines = _LINE.findall(text)
-            if len(text) <= _MAX_CACHED_LINE_CHARACTERS:
-                return sum(map(cached, lines))
-            return sum(
-                [cached(line) if len(line) <= _MAX_CACHED_LINE_CHARACTERS else uncached(line) for line in lines]
-            )
+            return self._count_by_line(text)
         text = encodable(text)
         if len(text) <= _MAX_WHOLE_CHARACTERS:
             return self.count_whole(text)
         return sum(self.count_whole(text[start:end]) + extra for start, end, extra in _pieces(text))
+
+    def _count_by_line(self, text: str) -> int:
+        cached, uncached = _line_counters(self.name)
+        lines = _LINE.findall(text)
+        if len(text) <= _MAX_CACHED_LINE_CHARACTERS:
+            return sum(map(cached, lines))
+        return sum(
+            [cached(line) if len(line) <= _MAX_CACHED_LINE_CHARACTERS else uncached(line) for line in lines]
+        )
 
     def count_whole(self, text: str) -> int:
         """Return the tokens of a text that is not too long to be counted at once."""
@@ -266,6 +269,8 @@ class EncodingCounter(Struct, frozen=True):
         """
         if not _is_by_line(text):
             return self.count(text)
+        # What stands in a text that is counted by line is counted so too.
+        count = self._count_by_line
         total = reached = 0
         for part, tokens in known:
             start = _find_on_lines(text, part, reached)
@@ -273,9 +278,9 @@ class EncodingCounter(Struct, frozen=True):
                 continue
             # A part's last sign may make one token with the blank lines below it, so it goes with them.
             end = _last_word_end(text, start + len(part), start)
-            total += self.count(text[reached:start]) + tokens - self.count(text[end : start + len(part)])
+            total += count(text[reached:start]) + tokens - count(text[end : start + len(part)])
             reached = end
-        return total + self.count(text[reached:])
+        return total + count(text[reached:])
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each text; many are counted in one call, during which other threads may run."""

@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from weft.errors import InvalidInput
 from weft.history import Record, compare, make_record, rebuild_request
 from weft.history.compare import _longest_rising
 from weft.history.contexts import FILE_NAME, KEPT_CONTEXTS, History, from_bytes, to_bytes
-from weft.history.sessions import Claims
+from weft.history.sessions import Claims, recent_of
 from weft.model import UNSET, Candidate, Detail, Filter, LedgerEntry, Node, Received, Request, Shown, Topic, View
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -107,6 +108,32 @@ def test_the_oldest_contexts_make_room(weft: Weft, tmp_path: Path) -> None:
         small.keep(weft.contexts.find(id), None, {})
     assert [record.id for record in small.recent(10)] == ids[:1:-1]
     assert KEPT_CONTEXTS >= 100
+
+
+def test_an_owner_of_sessions_pushes_out_only_its_own_contexts(weft: Weft, tmp_path: Path) -> None:
+    small = History(tmp_path, max_contexts=2)
+    records = [weft.contexts.find(ask(weft, max_tokens=budget).id) for budget in (200, 300, 400, 500)]
+    small.keep(records[0], "ours/session", {})
+    for record in records[1:]:
+        small.keep(record, "theirs/session", {})
+    assert recent_of(small, "ours/", 10) == (records[0],)
+    assert recent_of(small, "theirs/", 10) == (records[3], records[2])
+    assert small.recent(10) == (records[3], records[2], records[0])
+
+
+def test_a_file_without_owners_is_read_and_gets_them(weft: Weft, tmp_path: Path) -> None:
+    record = weft.contexts.find(ask(weft).id)
+    old = History(tmp_path)
+    old.keep(record, "ours/session", {})
+    old.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        connection.executescript(
+            "DROP INDEX contexts_by_owner; ALTER TABLE contexts DROP COLUMN owner; PRAGMA user_version = 2;"
+        )
+    assert old.recent(10) == (record,)
+    assert recent_of(old, "ours/", 10) == ()
+    old.keep(replace(record, id="another"), "ours/session", {})
+    assert [each.id for each in recent_of(old, "ours/", 10)] == ["another"]
 
 
 def test_reading_kept_contexts_does_not_wait_for_the_stores_writer(weft: Weft) -> None:

@@ -27,6 +27,14 @@ NODES = [
     Node(key="s:lamp", kind="note", title="Harbour lamp", text=LONG),
     Node(key="s:sea", kind="note", title="The sea", text="Waves rise before a gale."),
     Node(key="s:other", kind="note", title="Elsewhere", text="A field of barley.", tenant="east"),
+    Node(
+        key="s:trim",
+        kind="function",
+        title="trim",
+        summary="Shorten the wick.",
+        text="def trim(wick): wick.cut()",
+        language="python",
+    ),
     *(
         Node(key=f"s:{number}", kind="note", title=f"Note {number}", text=f"Rope {number}.")
         for number in range(20)

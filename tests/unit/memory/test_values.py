@@ -193,12 +193,12 @@ def test_a_value_survives_the_way_to_its_node_and_back() -> None:
 
 
 def test_values_are_renewed_in_the_background_when_due(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[list[str]] = []
-    monkeypatch.setattr(memory_actions.subprocess, "Popen", lambda command, **more: started.append(command))
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr(memory_actions, "start_weft", lambda *command: started.append(command))
     assert not memory_actions.start_values_refresh(weft.workshop(), weft.store.path)
     fill(weft, STORIES[:5])
     assert memory_actions.start_values_refresh(weft.workshop(), weft.store.path, "default")
-    assert started[0][1:5] == ["-m", "weft", "values", "--refresh"]
+    assert started[0][:2] == ("values", "--refresh")
     monkeypatch.setattr(memory_actions, "find_spec", lambda name: None)
     assert not memory_actions.start_values_refresh(weft.workshop(), weft.store.path)
 

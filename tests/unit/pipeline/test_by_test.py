@@ -49,3 +49,38 @@ def test_measurements_come_after_the_tests_unless_they_are_asked_for(ropes: Weft
     assert found.index("test_knots_under_load_fast") > found.index("test_knot_under_load")
     asked = wanted(ropes, "which benchmark tests cover knots under load?")
     assert asked[0] == "test_knots_under_load_fast"
+
+
+TITLED = "".join(
+    f"  it('{title}', function (done) {{\n    request(app({number})).get('/').expect({number}, done)\n  }})\n\n"
+    for number, title in enumerate(
+        ("sends a file", "sends nothing for a folder", "keeps dotfiles to itself", "sends a dotfile on request", *(
+            f"sends part {part} of a file" for part in range(20)
+        ))
+    )
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sender(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
+    folder = tmp_path_factory.mktemp("worlds") / "sender"
+    (folder / "test").mkdir(parents=True)
+    (folder / "sender.js").write_text("exports.app = function app(number) { return serve(number) }\n")
+    (folder / "test" / "sender.test.js").write_text(
+        f"var app = require('../sender').app\n\ndescribe('sender', function () {{\n{TITLED}}})\n"
+    )
+    with Weft.open(folder.with_name("store")) as weft:
+        weft.index(folder)
+        yield weft
+
+
+def test_tests_with_titles_are_found_by_these_without_the_rest_of_their_suite(sender: Weft) -> None:
+    found = wanted(sender, "Which tests are about dotfiles?")
+    assert {"sender keeps dotfiles to itself", "sender sends a dotfile on request"} == set(found[:2])
+    page = sender.context("Which tests are about dotfiles?", max_tokens=300).text
+    assert "it('keeps dotfiles to itself'" in page
+
+
+def test_of_many_tests_of_a_function_those_that_match_the_rest_of_the_question_come_first(sender: Weft) -> None:
+    found = wanted(sender, "Which tests of app() are about dotfiles?")
+    assert {"sender keeps dotfiles to itself", "sender sends a dotfile on request"} == set(found[:2])

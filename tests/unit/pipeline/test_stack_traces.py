@@ -144,3 +144,55 @@ def test_the_definition_of_a_frame_is_on_the_page_with_the_traceback_as_its_reas
     printed = {entry.key for entry in context.ledger if "shape_traceback" in entry.parts and entry.tokens}
     file = Path(language) / SOURCES[language][0]
     assert any(file.as_posix() in key and "ease" in key for key in printed), sorted(printed)
+
+
+STEPS = "".join(f"  int step{number}() {{\n    return {number};\n  }}\n\n" for number in range(300))
+BUSY = f"""package post;
+
+public class Busy {{
+{STEPS}  void last() {{
+    throw new IllegalStateException("the ferry is " + load + " parcels too heavy for this rope");
+  }}
+}}
+"""
+EXPECTED = "".join(
+    f"  void testLast{number}() {{\n"
+    f'    expect("IllegalStateException: the ferry is {number} parcels too heavy for this rope");\n  }}\n\n'
+    for number in range(6)
+)
+BUSY_TEST = f"package post;\n\nclass BusyTest {{\n{EXPECTED}}}\n"
+TROUBLE = """# Troubleshooting
+
+A message such as "the ferry is ... parcels too heavy for this rope" means that the scales were never set to zero.
+"""
+PASTED = """java.lang.IllegalStateException: the ferry is 3 parcels too heavy for this rope
+\tat post.Busy.last(Busy.java:4)
+
+What is the usual reason?"""
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
+    folder = tmp_path_factory.mktemp("worlds") / "busy"
+    for path, text in {
+        "src/main/java/post/Busy.java": BUSY,
+        "src/test/java/post/BusyTest.java": BUSY_TEST,
+        "Troubleshooting.md": TROUBLE,
+    }.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    with Weft.open(folder.with_name("store")) as weft:
+        weft.index(folder)
+        yield weft
+
+
+def test_a_frame_is_found_by_its_name_in_a_class_of_many_members(busy: Weft) -> None:
+    first = busy.context(PASTED, max_tokens=800).sources[0]
+    assert first.key.endswith("Busy.java#Busy.last")
+
+
+def test_what_documents_say_about_a_message_comes_before_the_tests_that_expect_it(busy: Weft) -> None:
+    context = busy.context(PASTED, max_tokens=800)
+    values = {entry.key: entry.parts.get("shape_quotation", 0.0) for entry in context.ledger}
+    assert values["busy:Troubleshooting.md"] > max(value for key, value in values.items() if "BusyTest" in key) > 0
+    assert "scales were never set to zero" in context.text

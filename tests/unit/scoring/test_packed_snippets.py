@@ -7,7 +7,14 @@ from weft.model import Passage
 from weft.ports import PassageRow
 from weft.scoring.bm25 import pack
 from weft.scoring.similarity import quantise
-from weft.scoring.snippets import Snippet, pack_snippets, snippet_cosines, unpack_snippets, weigh_prose
+from weft.scoring.snippets import (
+    Snippet,
+    pack_snippets,
+    snippet_cosines,
+    unpack_snippets,
+    weigh_imports,
+    weigh_prose,
+)
 
 ROW = PassageRow(7, 1, Passage(0, 10, 90, 1, 4), 12, b"\1\0\0\0", b"\1")
 
@@ -88,3 +95,44 @@ def test_prose_with_quotations_links_and_tables_counts_in_full(text: str) -> Non
 def test_data_counts_for_less_than_half() -> None:
     text = '{"lamp": {"oil": "whale", "barrels": [9, 12]}, "keeper": "Maren"},'
     assert weigh_prose(["Nine barrels of oil.", text, ""]).tolist() == [1.0, pytest.approx(0.3, abs=0.2), 1.0]
+
+
+HEADS = {
+    "python": '"""Queue."""\nimport os\nfrom typing import (\n    Final,\n    Any,\n)\n\nfrom shop import now\n',
+    "java": """/*
+ * Copyright (C) 2008 Some Inc.
+ *
+ * Licensed under the Apache License, Version 2.0
+ */
+
+package shop;
+
+import shop.Order;
+import static shop.Tax.of;
+""",
+    "go": 'package shop\n\nimport (\n\t"fmt"\n\t"net/http"\n)\n',
+    "rust": "use std::{\n    fmt,\n    io::Read,\n};\nuse crate::order::Order;\nmod tax;\n",
+    "javascript": "'use strict'\n\nvar order = require('./order')\nimport { tax } from './tax'\n",
+    "ruby": "# frozen_string_literal: true\n\nrequire_relative 'order'\n",
+}
+
+
+@pytest.mark.parametrize("language", HEADS)
+def test_a_head_of_a_file_that_only_imports_counts_little(language: str) -> None:
+    assert weigh_imports([HEADS[language]])[0] < 0.7
+
+
+def test_what_a_file_says_between_its_definitions_counts_whole() -> None:
+    texts = [
+        "LIMIT = 4096\nWAIT = 0.5\n",
+        "module Shop\n  autoload :Order, 'shop/order'\n  autoload :Tax, 'shop/tax'\n",
+        "// Orders wait here until somebody takes them.\nconst queue = new Queue(LIMIT)\n",
+        "",
+    ]
+    assert weigh_imports(texts).tolist() == [1.0] * len(texts)
+
+
+def test_a_head_counts_more_the_more_it_says_besides() -> None:
+    head = "import os\nimport sys\n"
+    telling = head + "LIMIT = limit_of(os.environ)\n" * 6
+    assert weigh_imports([head])[0] < weigh_imports([telling])[0] < 1

@@ -178,7 +178,8 @@ def test_texts_are_alike_by_their_longest_common_subsequence(left: str, right: s
     both = len(first) + len(second)
     expected = 2 * lengths[-1][-1] / both if both else 1.0
     assert similarity(left, right) == pytest.approx(expected)
-    assert similarity(left, right, at_least=0.9) in (0.0, pytest.approx(expected))
+    for at_least in (0.5, 0.9):
+        assert similarity(left, right, at_least) == pytest.approx(expected if expected >= at_least else 0.0)
 
 
 def test_a_text_too_short_to_be_alike_is_not_compared() -> None:

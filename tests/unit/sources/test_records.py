@@ -96,6 +96,20 @@ def test_public_corpora_load_as_they_are(tmp_path: Path, record: dict[str, objec
     assert (node.key, node.title, node.text, node.kind) == ("s:7", "T", "body", "note")
 
 
+def test_an_export_of_memories_is_no_source_of_records(tmp_path: Path) -> None:
+    unit = read_lines(
+        tmp_path,
+        {"key": "memory:1", "memory": {"key": "memory:1", "text": "Use tabs"}, "updated": "2026-03-01T00:00:00Z"},
+        {"forgotten": True, "key": "memory:2", "updated": "2026-03-01T00:00:00Z"},
+    )
+    assert not unit.nodes
+    assert not unit.problems
+    source = open_source(str(tmp_path), name="s")
+    assert not list(source.units())
+    assert "weft import" in source.list_skipped()["data.jsonl"]
+    assert only(read_lines(tmp_path, {"key": "memory:3", "text": "Written by another tool"})).key == "s:memory:3"
+
+
 def test_a_question_and_its_answer_become_fields_and_readable_text(tmp_path: Path) -> None:
     content = {"question": "How long?", "answer": "Five days."}
     node = only(read_lines(tmp_path, {"id": "q", "type": "faq", "content": content}))
@@ -304,6 +318,21 @@ def test_csv_rows_are_nodes_or_edges_by_their_columns(tmp_path: Path) -> None:
     assert (alpha.text, alpha.tags, alpha.fields) == ("two\nlines", ("x", "y"), {"size": 3})
     assert [alias.text for alias in alpha.aliases] == ["First", "One"]
     assert unit.edges == (Edge("s:a", "s:b", "uses", 0.5),)
+
+
+def test_a_table_of_questions_and_answers_needs_no_keys(tmp_path: Path) -> None:
+    (tmp_path / "faq.csv").write_text(
+        "Question,Answer,Topic\nDo you ship to Oslo?,Yes.,delivery\nWho pays customs?,You do.,delivery\n", "utf-8"
+    )
+    unit = read_all(tmp_path)
+    assert not unit.problems
+    first = unit.nodes[0]
+    assert (first.key, first.kind, first.title) == ("s:Do you ship to Oslo?", "faq", "Do you ship to Oslo?")
+    assert first.text.splitlines() == ["Question: Do you ship to Oslo?", "Answer: Yes.", "Topic: delivery"]
+    # What is given counts more than what the columns suggest, and a question alone is no record.
+    given = only(read_lines(tmp_path, {"id": 7, "kind": "policy", "question": "Who?", "answer": "Me."}))
+    assert (given.key, given.kind) == ("s:7", "policy")
+    assert "There is no key" in read_lines(tmp_path, {"question": "Who?", "answer": ""}).problems[0].reason
 
 
 def test_a_row_with_too_many_cells_is_skipped(tmp_path: Path) -> None:

@@ -194,14 +194,10 @@ def printed_items(context: Context) -> Iterator[tuple[Item, str]]:
     items = [item for section in context.page.sections for item in section.items]
     starts: list[int] = []
     for item in items:
-        starts.append(owners.index(_owner(item), starts[-1] + 1 if starts else 0))
+        starts.append(owners.index(item.candidate.node.ref, starts[-1] + 1 if starts else 0))
     for item, start, end in zip(items, starts, [*starts[1:], len(lines)], strict=False):
-        last = max(index for index in range(start, end) if owners[index] == _owner(item))
+        last = max(index for index in range(start, end) if owners[index] == item.candidate.node.ref)
         # The line that closes a fence belongs to the frame, and follows directly.
         while last + 1 < end and owners[last + 1] == (None, None) and lines[last + 1].strip():
             last += 1
         yield item, "\n".join(lines[start : last + 1])
-
-
-def _owner(item: Item) -> tuple[str, str]:
-    return item.candidate.node.tenant, item.candidate.node.key

@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from weft.assemblers.caller_values import first_value
 from weft.assemblers.log import open_log
 from weft.model import Candidate, Json, Node, Origin
 
@@ -226,16 +227,6 @@ def _digest(text: str) -> str:
 
 
 # --- reading single values ---
-
-
-def first_value(result: object, *names: str) -> Any:
-    """Return the value of the first of the names that a mapping or an object has one for, else None."""
-    for name in names:
-        value = result.get(name) if isinstance(result, Mapping) else getattr(result, name, None)
-        # A method, such as `dict.values` or `str.title`, is no value of the result.
-        if value is not None and not callable(value):
-            return value
-    return None
 
 
 def _read_fields(result: object, *names: str) -> dict[str, Json]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from weft.errors import UnknownName
 from weft.interfaces.cli import output
+from weft.interfaces.cli.usage import first_sentence
 
 PROGRAM: Final = "weft"
 _HELP_WIDTH: Final = 70
@@ -87,7 +88,7 @@ def _all_commands(command: CommandHelp) -> Iterator[CommandHelp]:
 
 def _first_line(text: str) -> str:
     """Return the first sentence of a help, short enough to stand beside a candidate."""
-    line = " ".join(text.split("\n\n", maxsplit=1)[0].split()).partition(". ")[0].rstrip(".")
+    line = first_sentence(text).rstrip(".")
     return line if len(line) <= _HELP_WIDTH else f"{line[: _HELP_WIDTH - 1].rstrip()}…"
 
 

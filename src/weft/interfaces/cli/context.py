@@ -34,6 +34,7 @@ from weft.interfaces.request import (
     make_view,
     read_budget,
     read_parameters,
+    read_tenants,
     read_time,
 )
 from weft.model import Candidate, Context, Filter, LedgerEntry, View
@@ -196,6 +197,8 @@ def read_options(fields: Sequence[RequestField], written: Mapping[str, Any]) -> 
         if field.choices and value is not None and value not in field.choices:
             raise UnknownName(field.name, value, field.choices)
         values[field.name] = readers[field.kind](value) if field.kind in readers else value
+    if "tenants" in values:
+        values["tenants"] = read_tenants(values["tenants"])
     return values
 
 
@@ -283,8 +286,9 @@ def diff(
     names = [clean(name) for name in ids or ()]
     if len(names) != (2 if since is None else 0):
         raise InvalidInput(
-            f"{len(names)} ids {'and --since ' if since else ''}do not make a comparison. Give two ids, as in "
-            "`weft diff A B`, or one as `--since A`; `weft history` lists them."
+            f"`weft diff` takes two ids or --since, and was given {output.count_noun(len(names), 'id')}"
+            f"{' and --since' if since else ''}. Type `weft diff A B` or `weft diff --since A`; `weft history` "
+            "lists the ids."
         )
     # Parsed before the store is opened, so that a mistyped time is reported at once.
     moment = read_time(now)

@@ -74,9 +74,9 @@ def print_entities(
 
     kinds = None if kind is None else (clean(kind),)
     with config.open_weft(store, embedder=embedder) as weft, show_progress("listing"):
-        found = list_entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
+        found = list_entities(weft, tenant=tenant, kinds=kinds, as_of=as_of)
         # Tells a story without entities from a store without a story.
-        has_story = not found and has_stories(weft.store, (clean(tenant),))
+        has_story = not found and has_stories(weft.store, (tenant,))
     if as_json:
         output.write_json([{"texts": entity.texts, **output.as_dict(entity.node)} for entity in found[:limit]])
     elif found:
@@ -172,7 +172,7 @@ def print_corrections(
     from weft.indexing.stories import read_corrections
 
     with config.open_weft(store, embedder="none") as weft:
-        corrections = read_corrections(weft.store, clean(tenant))
+        corrections = read_corrections(weft.store, tenant)
     if as_json:
         output.write_json([{"number": number, **output.as_dict(kept)} for number, kept in corrections.items()])
     elif corrections:
@@ -192,7 +192,7 @@ def undo(
     """Undo a correction."""
 
     with config.open_weft(store) as weft, show_progress("reading the story again"):
-        undone = undo_correction(weft, number, tenant=clean(tenant))
+        undone = undo_correction(weft, number, tenant=tenant)
     output.write(f"Undone: {_describe(undone)}.")
 
 
@@ -208,7 +208,7 @@ def _correct(
             [clean(name) for name in names],
             value=clean(value),
             chapter=chapter,
-            tenant=clean(tenant),
+            tenant=tenant,
         )
     output.write(f"From chapter {correction.chapter} on: {_describe(correction)}.")
 

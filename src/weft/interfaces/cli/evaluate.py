@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import orjson
 import typer
 from msgspec.structs import asdict
 
@@ -14,7 +13,14 @@ from weft import __version__
 from weft.errors import InvalidInput
 from weft.interfaces.cli import PARTLY_DONE, AsJson, EmbedderSpec, output
 from weft.interfaces.cli.demo import open_named_or_temporary
-from weft.interfaces.cli.evaluate_pages import DEFAULT_BUDGETS, PageJob, check_writable, judge, write_judged
+from weft.interfaces.cli.evaluate_pages import (
+    DEFAULT_BUDGETS,
+    PageJob,
+    check_writable,
+    judge,
+    write_judged,
+    write_rows,
+)
 from weft.interfaces.cli.output import show_progress
 from weft.model import Context, Filter
 
@@ -115,6 +121,8 @@ def evaluate(
         _exit_if_problems(verdicts)
         return
     _refuse(bool(source or baseline or pages), path, "a folder", "--source, --baseline and --pages", "a SET.json")
+    from weft.evaluation import question_rows
+
     shape, budgets = (query_template, history), _parse_budgets(budget or _DEFAULT_BUDGETS)
     exam = _read_exam(path, budgets, shape, scoped, limit)
     if per_query is not None:
@@ -122,7 +130,7 @@ def evaluate(
     with open_named_or_temporary(store, "weft-eval-", embedder) as weft:
         answers, result = _run(weft, exam, weft.profile(profile or _DEFAULT_PROFILE), ablate)
     if per_query is not None:
-        _write_rows(per_query, answers)
+        write_rows(per_query, question_rows(answers))
     _write_result(result, as_json)
     _exit_if_problems(result)
 
@@ -138,12 +146,6 @@ def _read_exam(
     # Mistakes in the template are reported before the indexing, which takes long.
     exam.check()
     return exam
-
-
-def _write_rows(path: Path, answers: "Sequence[QuestionResult]") -> None:
-    from weft.evaluation import question_rows
-
-    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in question_rows(answers)))
 
 
 def _split_names(text: str) -> tuple[str, ...]:

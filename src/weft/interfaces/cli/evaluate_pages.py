@@ -1,7 +1,7 @@
 """`weft eval SET.json`: judge whether questions can be answered from their pages, and print the verdicts."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -72,8 +72,7 @@ def judge(job: PageJob, per_query: Path | None) -> dict[str, Any]:
         verdicts = evaluation.judge_pages(exam, time.perf_counter, progress, _page_writer(job.pages))
         embedder = weft.status().embedder
     if per_query is not None:
-        rows = evaluation.verdict_rows(verdicts)
-        per_query.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+        write_rows(per_query, evaluation.verdict_rows(verdicts))
     return {
         "set": questions.name,
         "source": str(job.source),
@@ -97,6 +96,11 @@ def check_writable(path: Path) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise InvalidInput(f"{str(path)!r} cannot be written: {reason}. Name another file.") from error
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write the measures of each question to a file, a line of JSON each."""
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
 
 
 def _check_source(source: Path | None) -> Path:

@@ -8,7 +8,6 @@ import typer
 from weft import config
 from weft.errors import InvalidInput
 from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
-from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 
 _ATTRIBUTES: Final = ".gitattributes"
@@ -33,9 +32,9 @@ def export_memories(
     there = read_lines(_read(file)) if file.exists() else []
     with config.open_weft(store, embedder="none") as weft:
         indexing = weft.indexing_context()
-        records = merge_records(export_records(indexing, tenant=clean(tenant)).values(), there)
+        records = merge_records(export_records(indexing, tenant=tenant).values(), there)
         # Noted first: a file that is written and not known would keep what is forgotten later.
-        note_export(indexing, file, ExportKind.MEMORIES, clean(tenant))
+        note_export(indexing, file, ExportKind.MEMORIES, tenant)
     write_export(file, records.values())
     forgotten = sum(record.forgotten for record in records.values())
     if as_json:
@@ -63,7 +62,7 @@ def import_memories(
     # All lines are read before the first is stored.
     records = read_lines(_read(file))
     with config.open_weft(store, embedder=embedder, create=True) as weft:
-        result = import_records(weft.indexing_context(), records, tenant=clean(tenant), dry_run=dry_run)
+        result = import_records(weft.indexing_context(), records, tenant=tenant, dry_run=dry_run)
     if as_json:
         output.write_json(output.as_dict(result))
         return

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from weft import config
-from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, Tenants, output
+from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, Tenants, clean_argument, output
 from weft.interfaces.describe import experience_lines
-from weft.interfaces.request import clean, read_tenants
+from weft.interfaces.request import read_tenants
 from weft.memory import DOMAINS, OUTCOMES, ROOT_CAUSES, STRATEGIES, Lesson, Outcome, RootCause
 from weft.model import DEFAULT_TENANT
 
@@ -20,15 +20,18 @@ _CELL_WIDTH: Final = 50
 _LINE_WIDTH: Final = 80
 """Characters of a goal in a cell of a table, and in a line of its own."""
 
-ExperienceId = Annotated[str, typer.Argument(metavar="ID", help="The id, as `weft experience list` prints it.")]
+ExperienceId = Annotated[
+    str, typer.Argument(metavar="ID", parser=clean_argument, help="The id, as `weft experience list` prints it.")
+]
 Files = Annotated[
-    list[str] | None, typer.Option("--file", metavar="PATH", help="A file it is about; may be repeated.")
+    list[str] | None,
+    typer.Option("--file", metavar="PATH", parser=clean_argument, help="A file it is about; may be repeated."),
 ]
 
 
 def _text_option(flag: str, help: str) -> typer.models.OptionInfo:
     # Typer declares that it returns Any, so the type has to be stated.
-    option: typer.models.OptionInfo = typer.Option(flag, metavar="TEXT", help=help)
+    option: typer.models.OptionInfo = typer.Option(flag, metavar="TEXT", parser=clean_argument, help=help)
     return option
 
 
@@ -68,13 +71,13 @@ def start(
             weft.indexing_context(),
             domain=domain,
             strategy=strategy,
-            goal=clean(goal),
-            hypothesis=clean(hypothesis),
-            action=clean(action),
-            prediction=clean(prediction),
+            goal=goal,
+            hypothesis=hypothesis,
+            action=action,
+            prediction=prediction,
             now=datetime.now(UTC),
-            files=[clean(file) for file in files or ()],
-            tenant=clean(tenant),
+            files=files or (),
+            tenant=tenant,
         )
     _write_experience(experience, "Started", as_json)
 
@@ -100,20 +103,16 @@ def update(
     with config.open_weft(store, embedder=embedder) as weft:
         experience = update_experience(
             weft.indexing_context(),
-            clean(name),
+            name,
             now=datetime.now(UTC),
-            hypothesis=_clean_optional(hypothesis),
-            action=_clean_optional(action),
-            prediction=_clean_optional(prediction),
+            hypothesis=hypothesis,
+            action=action,
+            prediction=prediction,
             strategy=strategy,
-            files=[clean(file) for file in files or ()],
-            tenant=clean(tenant),
+            files=files or (),
+            tenant=tenant,
         )
     _write_experience(experience, "Updated", as_json)
-
-
-def _clean_optional(text: str | None) -> str | None:
-    return None if text is None else clean(text)
 
 
 def resolve(
@@ -142,19 +141,17 @@ def resolve(
 
     resolution = Outcome(
         status=outcome,
-        result=clean(result),
-        surprise=clean(surprise),
-        root_cause=RootCause(root_cause, clean(description)) if root_cause is not None else None,
-        lesson=Lesson(clean(lesson), clean(takeaway)) if lesson or takeaway else None,
+        result=result,
+        surprise=surprise,
+        root_cause=RootCause(root_cause, description) if root_cause is not None else None,
+        lesson=Lesson(lesson, takeaway) if lesson or takeaway else None,
         automatic=automatic,
     )
     with config.open_weft(store, embedder=embedder) as weft:
         context = weft.indexing_context()
-        experience = resolve_experience(
-            context, clean(name), resolution, now=datetime.now(UTC), tenant=clean(tenant)
-        )
+        experience = resolve_experience(context, name, resolution, now=datetime.now(UTC), tenant=tenant)
         # Values are clusters of resolved experiences, so one more may change them.
-        start_values_refresh(context, store, clean(tenant))
+        start_values_refresh(context, store, tenant)
     _write_experience(experience, f"Resolved as {experience.status} ({experience.tier}):", as_json)
 
 
@@ -169,7 +166,7 @@ def reopen(
     from weft.memory.experience_store import reopen_experience
 
     with config.open_weft(store, embedder=embedder) as weft:
-        experience = reopen_experience(weft.indexing_context(), clean(name), tenant=clean(tenant))
+        experience = reopen_experience(weft.indexing_context(), name, tenant=tenant)
     _write_experience(experience, "Reopened", as_json)
 
 
@@ -198,7 +195,7 @@ def list_experiences(
             strategy=strategy,
             status=outcome,
             limit=limit,
-            tenant=clean(tenant),
+            tenant=tenant,
         )
     if as_json:
         output.write_json({"experiences": [output.as_dict(experience) for experience in found]})
@@ -226,7 +223,7 @@ def show(
     from weft.memory.experience_store import find_experience
 
     with config.open_weft(store, embedder="none") as weft:
-        experience = find_experience(weft.indexing_context(), clean(name), tenant=clean(tenant))
+        experience = find_experience(weft.indexing_context(), name, tenant=tenant)
     if as_json:
         output.write_json(output.as_dict(experience))
     else:
@@ -241,10 +238,15 @@ def _write_experience(experience: "Experience", action: str, as_json: bool) -> N
 
 
 def premortem(
-    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help=f"One of: {', '.join(DOMAINS)}.")],
+    domain: Annotated[
+        str, typer.Argument(metavar="DOMAIN", parser=clean_argument, help=f"One of: {', '.join(DOMAINS)}.")
+    ],
     *,
     strategy: Annotated[
-        str | None, typer.Option("--strategy", metavar="WORD", help=f"One of: {', '.join(STRATEGIES)}.")
+        str | None,
+        typer.Option(
+            "--strategy", metavar="WORD", parser=clean_argument, help=f"One of: {', '.join(STRATEGIES)}."
+        ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many items of each kind.")] = 10,
     max_tokens: Annotated[int, typer.Option("--max-tokens", metavar="N", help="The budget of the page.")] = 1500,
@@ -262,9 +264,7 @@ def premortem(
         # Imported here: `weft --help` loads this module and never waits for anything.
         import asyncio
 
-        warning = asyncio.run(
-            assembler.get_premortem_context(clean(domain), _clean_optional(strategy), limit, max_tokens)
-        )
+        warning = asyncio.run(assembler.get_premortem_context(domain, strategy, limit, max_tokens))
     for note in warning.notes:
         output.write_note(note)
     if as_json:
@@ -272,4 +272,4 @@ def premortem(
     elif warning.markdown:
         output.write(warning.markdown)
     elif not warning.notes:
-        output.write_note(f"Nothing went wrong in {clean(domain)} yet, as far as this store knows.")
+        output.write_note(f"Nothing went wrong in {domain} yet, as far as this store knows.")

@@ -36,7 +36,6 @@ _TANA: Final = "tana://"
 """A source that is a running program and has no folder to watch."""
 _GIT_HEAD_LOG: Final = (".git", "logs", "HEAD")
 """The file that git writes whenever a commit is made or another one is checked out."""
-_IGNORE_FILES: Final = (".gitignore", ".weftignore")
 
 
 # --- weft index --------------------------------------------------------------------------------------------
@@ -75,12 +74,12 @@ def index(
 
     token = config.read_environment().tana_token
     # Paths that cannot be read are refused before a store is made for them.
-    open_sources_at(paths, source, clean(tenant), token, reading=reading)
+    open_sources_at(paths, source, tenant, token, reading=reading)
 
     def run(weft: "Weft", *, is_repeated: bool = False) -> "Report":
         with show_progress("scanning") as progress:
             report = weft.index(
-                *paths, source=source, tenant=clean(tenant), reading=reading, tana_token=token, progress=progress
+                *paths, source=source, tenant=tenant, reading=reading, tana_token=token, progress=progress
             )
         if is_repeated and not (report.units_changed or report.removed):
             # Output redirected into a watched folder would be a change again, and so on for ever.
@@ -88,9 +87,7 @@ def index(
         if as_json:
             output.write_json({"store": weft.location, **output.as_dict(report)}, indented=not watch)
         else:
-            _write_report(report, weft.location)
-            if report.entities and not is_quiet():
-                _write_chapters(weft, report.sources, clean(tenant))
+            write_report(weft, report, tenant)
         return report
 
     with config.open_weft(store, embedder=embedder, create=True) as weft:
@@ -107,8 +104,9 @@ def index(
 def embed_in_background(weft: "Weft") -> "subprocess.Popen[bytes] | None":
     """Start a process that makes the better vectors that passages wait for, and return it; None if none waits.
 
-    It is neither waited for nor ended with this process. If one is running already, the new one ends at once.
+    If one is running already, the new one ends at once.
     """
+    from weft.interfaces.weft_process import start_weft
     from weft.store import SqliteStore
     from weft.store.sqlite.quality_vectors import count_without_quality
 
@@ -116,13 +114,7 @@ def embed_in_background(weft: "Weft") -> "subprocess.Popen[bytes] | None":
         return None
     # Questions and other work come first.
     gently = ("nice", "-n", "10") if shutil.which("nice") else ()
-    return subprocess.Popen(
-        [*gently, sys.executable, "-m", "weft", "reembed", "--embedder", "quality", "--store", weft.location],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    return start_weft("reembed", "--embedder", "quality", "--store", weft.location, prefix=gently)
 
 
 def _index_dependencies(weft: "Weft", roots: Sequence[Path], as_json: bool) -> None:
@@ -150,9 +142,13 @@ def _confirm_move(source: str, before: str, now: Path) -> bool:
     return True
 
 
-def _write_report(report: "Report", location: str) -> None:
+def write_report(weft: "Weft", report: "Report", tenant: str) -> None:
+    """Print what an indexing read, the chapters of its books, what is in the store twice now, and its problems."""
     if not is_quiet():
-        _write_counts(report, location)
+        _write_counts(report, weft.location)
+        if report.entities:
+            _write_chapters(weft, report.sources, tenant)
+        _write_overlaps(weft, report.sources, tenant)
     if report.problems:
         found = output.count_noun(len(report.problems), "problem")
         output.write_note(f"{found}; the rest was indexed:", is_problem=True)
@@ -202,6 +198,17 @@ def _write_chapters(weft: "Weft", sources: "Sequence[str]", tenant: str) -> None
                     f"The chapters are in doubt: {book.doubt}. --as-of is refused until "
                     f"`weft story chapters --accept {book.source}`; `weft story chapters` lists them."
                 )
+
+
+def _write_overlaps(weft: "Weft", sources: "Sequence[str]", tenant: str) -> None:
+    """Say which sources hold the same files, as when a file is indexed after its folder."""
+    from weft.indexing.working_tree import find_overlaps
+
+    for inner, outer in find_overlaps(weft.folder, tenant, sources):
+        output.write_note(
+            f"{inner!r} lies in {outer!r}, which holds its files too: they are in the store twice. "
+            f"`weft remove {inner}` or `weft remove {outer}` takes one of the two out."
+        )
 
 
 def _plural(kind: str) -> str:
@@ -265,11 +272,12 @@ class _ChangeFilter:
 
 def _is_read(parts: tuple[str, ...]) -> bool:
     """Return whether a path, given by its parts below a watched folder, may be read by a source."""
-    # Checked first, because the parts begin with a dot.
-    if parts == _GIT_HEAD_LOG or (parts and parts[-1] in _IGNORE_FILES):
-        return True
     # Loaded here, because only `--watch` needs it.
-    from weft.sources.walk_files import SKIPPED_FOLDERS, is_hidden
+    from weft.sources.walk_files import IGNORE_FILES, SKIPPED_FOLDERS, is_hidden
+
+    # Checked first, because the parts begin with a dot.
+    if parts == _GIT_HEAD_LOG or (parts and parts[-1] in IGNORE_FILES):
+        return True
 
     last = len(parts) - 1
     return not any(
@@ -288,7 +296,7 @@ def remove(
 ) -> None:
     """Remove a source and everything it brought into the store."""
     with config.open_weft(store, embedder="none") as weft, show_progress("removing") as progress:
-        report = weft.remove_source(clean(name), tenant=clean(tenant), progress=progress)
+        report = weft.remove_source(clean(name), tenant=tenant, progress=progress)
         location = weft.location
     if as_json:
         output.write_json({"store": str(location), **output.as_dict(report)})

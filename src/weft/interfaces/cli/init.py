@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from msgspec import Struct
@@ -14,23 +14,37 @@ from msgspec import Struct
 from weft import config
 from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.cli import AsJson, StoreFolder, is_quiet, output
+from weft.interfaces.cli.index import write_report
 from weft.interfaces.cli.output import show_progress
+from weft.model import DEFAULT_TENANT, Filter
+from weft.sources.code.resolve import is_test
+
+if TYPE_CHECKING:
+    from weft.api import Weft
+    from weft.model import Node
 
 _NO_CLIENT: Final = "none"
 _LOOKED_AT: Final = 400
 """Names in a folder that are looked at to guess what it is; more would not change the guess."""
+
+_SUBJECTS_LOOKED_AT: Final = 1000
+"""Nodes among which the subject of the first commands is chosen; any that is well linked will do."""
 
 _CODE_WEIGHT: Final = 5
 """How many documents one file of code outweighs: repositories have documents, and vaults hardly any code."""
 
 
 class Kind(Struct, frozen=True):
-    """A kind of folder: how its files are read, the suffixes that show it, and a first question to ask."""
+    """A kind of folder: how its files are read, the suffixes that show it, and what to ask about first.
+
+    The first commands name a node of one of the kinds in `subjects`, the best linked one.
+    """
 
     name: str
     reading: str
     suffixes: frozenset[str]
-    first_questions: tuple[str, ...]
+    subjects: tuple[str, ...]
+    first_commands: tuple[str, ...]
 
 
 KINDS: Final = (
@@ -40,14 +54,22 @@ KINDS: Final = (
         frozenset(
             {".py", ".ts", ".js", ".go", ".rs", ".java", ".c", ".cpp", ".cs", ".rb", ".php", ".kt", ".swift"}
         ),
-        ("how is this project built?", "where do errors go?"),
+        ("class", "interface", "struct", "function"),
+        ('weft context "What does {} do?"', 'weft related "{}"'),
     ),
-    Kind("vault", "notes", frozenset({".md", ".canvas", ".base"}), ("what am I working on?", "what is overdue?")),
+    Kind(
+        "vault",
+        "notes",
+        frozenset({".md", ".canvas", ".base"}),
+        ("note", "project"),
+        ('weft context "{}"', 'weft related "{}"'),
+    ),
     Kind(
         "manuscript",
         "story",
         frozenset({".txt", ".docx", ".odt", ".epub", ".rtf", ".fountain", ".scrivx"}),
-        ("who is the narrator?", "what happens at the end?"),
+        ("character",),
+        ('weft context "Who is {}?"', 'weft context "{}" --profile narrative', "weft entities list"),
     ),
 )
 _BY_NAME: Final = {kind.name: kind for kind in KINDS}
@@ -78,6 +100,11 @@ def init(
     location = store or str(folder / config.STORE_NAME)
     with config.open_weft(location, create=True) as weft, show_progress("scanning") as progress:
         report = weft.index(root, reading=chosen.reading, progress=progress)
+        location, commands = weft.location, _first_commands(weft, chosen)
+        if not as_json and not is_quiet():
+            output.write(f"Set up {root.resolve().name or root} as a {chosen.name}.")
+        if not as_json:
+            write_report(weft, report, DEFAULT_TENANT)
     nodes = report.written + report.unchanged
     if as_json:
         if assistant != _NO_CLIENT:
@@ -87,14 +114,10 @@ def init(
         facts = {"kind": chosen.name, "path": str(root), "store": location, "nodes": nodes}
         output.write_json({**facts, "client": assistant, "problems": len(report.problems)})
         return
-    if not is_quiet():
-        read = f"{output.count_noun(nodes, 'node')} in {output.short_path(location)}"
-        output.write(f"Set up the {chosen.name} {root.resolve().name or root}: {read}.")
-    output.write_problem_notes([(problem.where, problem.reason) for problem in report.problems])
     if assistant != _NO_CLIENT:
         _configure(assistant, folder, store)
     if not is_quiet():
-        _write_next(chosen, folder, assistant)
+        _write_next(commands, folder, assistant)
 
 
 # --- three questions ---------------------------------------------------------------------------------------
@@ -156,12 +179,26 @@ def _configure(client: str, folder: Path, store: str | None) -> None:
         install(client, store=store)
 
 
-def _write_next(kind: Kind, folder: Path, client: str) -> None:
+def _first_commands(weft: "Weft", kind: Kind) -> tuple[str, ...]:
+    """Return commands that print something in this store: they name the subject that most links lead to."""
+    found = weft.nodes(filter=Filter(kinds=kind.subjects), limit=_SUBJECTS_LOOKED_AT)
+    named = [node for node in found if node.title and '"' not in node.title and not _is_test(node)]
+    if not named:
+        return ('weft context "YOUR QUESTION"',)
+    best = max(named, key=lambda node: (-kind.subjects.index(node.kind), node.importance, node.key))
+    return tuple(command.format(best.title) for command in kind.first_commands)
+
+
+def _is_test(node: "Node") -> bool:
+    return is_test(node.origin.file or "")
+
+
+def _write_next(commands: Sequence[str], folder: Path, client: str) -> None:
     """Print what to type next."""
     here = "" if folder.resolve() == Path.cwd() else f"cd {output.short_path(folder)}"
     lines: Sequence[str] = (
         *([here] if here else []),
-        *(f'weft context "{question}"' for question in kind.first_questions),
+        *commands,
         "weft status",
         *(
             []

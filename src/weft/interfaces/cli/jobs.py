@@ -66,7 +66,7 @@ def add(
 ) -> None:
     """Queue a job: embed everything again, link again, or rebuild the search indexes."""
     with config.open_weft(store, embedder="none") as weft:
-        job = add_job(weft, clean(kind), clean(tenant), embedder)
+        job = add_job(weft, clean(kind), tenant, embedder)
     if as_json:
         output.write_json(output.as_dict(job))
     else:

@@ -72,7 +72,7 @@ def remember(
                 category=category,
                 importance=importance,
                 tags=names,
-                tenant=clean(tenant),
+                tenant=tenant,
             )
             remembered = memory_store.RememberResult(memory)
         else:
@@ -83,7 +83,7 @@ def remember(
                 category=category,
                 importance=importance,
                 tags=names or (),
-                tenant=clean(tenant),
+                tenant=tenant,
                 allow_secrets=allow_secrets,
             )
     if as_json:
@@ -143,17 +143,17 @@ def memories(
     if (apply or undo) and (question != "audit" or apply == undo):
         raise InvalidInput("--apply and --undo belong to an audit, one at a time: `weft memories audit --apply`.")
     if question == "audit":
-        _audit(store, embedder, clean(tenant), as_json, apply=apply, undo=undo)
+        _audit(store, embedder, tenant, as_json, apply=apply, undo=undo)
         return
     if stale:
-        _list_stale(store, clean(tenant), limit, as_json)
+        _list_stale(store, tenant, limit, as_json)
         return
     with config.open_weft(store, embedder=embedder) as weft:
         context = weft.indexing_context()
         if question is None:
-            found = list_memories(context, category=category, limit=limit, tenant=clean(tenant))
+            found = list_memories(context, category=category, limit=limit, tenant=tenant)
         else:
-            found = search_memories(context, clean(question), category=category, limit=limit, tenant=clean(tenant))
+            found = search_memories(context, clean(question), category=category, limit=limit, tenant=tenant)
         # Usage is counted beside the store, so that reading a page never writes to it.
         uses = UsageLog(weft.folder).read_uses([(memory.tenant, memory.key) for memory in found])
     _write_memories([(memory, uses.get((memory.tenant, memory.key))) for memory in found], as_json)
@@ -266,10 +266,10 @@ def forget(
     if not all(clean(key) for key in keys):
         raise InvalidInput("An empty key names no memory. `weft memories` lists them with their keys.")
     if prove:
-        _forget_with_proof([clean(key) for key in keys], clean(tenant), store, as_json)
+        _forget_with_proof([clean(key) for key in keys], tenant, store, as_json)
         return
     with config.open_weft(store, embedder="none") as weft:
-        forgotten = forget_memories(weft, [clean(key) for key in keys], clean(tenant))
+        forgotten = forget_memories(weft, [clean(key) for key in keys], tenant)
     if as_json:
         output.write_json({"forgotten": [output.as_dict(memory) for memory in forgotten]})
     else:
@@ -321,8 +321,8 @@ def values(
     with config.open_weft(store) as weft:
         context = weft.indexing_context()
         if refresh:
-            refresh_values(context, tenant=clean(tenant))
-        found = list_values(context, axis=axis, limit=limit, tenant=clean(tenant))
+            refresh_values(context, tenant=tenant)
+        found = list_values(context, axis=axis, limit=limit, tenant=tenant)
     if as_json:
         output.write_json({"values": [{"key": value.key, **output.as_dict(value, "members")} for value in found]})
     elif found:

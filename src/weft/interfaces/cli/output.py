@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from weft.interfaces.cli import BAD_INPUT, is_quiet
-from weft.interfaces.describe import one_line, printable, table_lines
+from weft.interfaces.describe import count_noun, one_line, printable, table_lines
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -52,17 +52,16 @@ _DELAY_SECONDS: Final = 1.0
 def show_progress(stage: str, delay: float = _DELAY_SECONDS) -> "Iterator[Progress]":
     """Yield a function to report progress to; a bar appears after `delay` seconds, if stderr is a terminal."""
     if is_quiet() or not sys.stderr.isatty():
-        yield _ignore_progress
+        # Loaded here, because what prints help loads this module.
+        from weft.ports import ignore_progress
+
+        yield ignore_progress
         return
     bar = ProgressBar(stage, delay)
     try:
         yield bar
     finally:
         bar.end()
-
-
-def _ignore_progress(stage: str, done: int, total: int | None) -> None:
-    """Do nothing: a pipe gets no progress bar."""
 
 
 class ProgressBar:
@@ -220,11 +219,6 @@ def short_path(location: Path | str) -> str:
         return str(location)
     path = Path(location)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-
-
-def count_noun(number: int, singular: str, plural: str | None = None) -> str:
-    """Return a number with its noun, as in `1 file` and `1,200 files`."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def engine_versions(engine: Mapping[str, str | int]) -> str:

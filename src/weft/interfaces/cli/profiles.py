@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from weft import config
-from weft.errors import InvalidInput, ProfileError, StoreError
+from weft.errors import InvalidInput, ProfileError
 from weft.interfaces.cli import AsJson, StoreFolder, output
 from weft.profiles import (
     apply_preset,
@@ -20,10 +20,10 @@ from weft.profiles import (
     find_lens,
     lens_path,
     load_lens_file,
-    load_lenses,
     load_profile,
     show_lens,
     show_profile,
+    user_lenses,
     with_lenses,
 )
 from weft.profiles.types import Lens, Profile
@@ -37,16 +37,6 @@ LensName = Annotated[str, typer.Argument(metavar="NAME", help="A lens's name, or
 LensProfile = Annotated[
     str, typer.Option("--profile", metavar="NAME", help="The profile that the lenses belong to.")
 ]
-
-
-def _find_profile_folders(store: str | Path | None) -> tuple[Path, ...]:
-    """Return the folders in which the user keeps profiles and lenses, those beside the store first."""
-    around = config.read_environment()
-    try:
-        return config.profile_folders(config.find_store(store, around), around)
-    except StoreError:
-        # Profiles are of use before there is a store.
-        return config.profile_folders(None, around)
 
 
 # --- weft profile ------------------------------------------------------------------------------------------
@@ -66,7 +56,7 @@ def make_profile_group(decorated: bool) -> typer.Typer:
 
 def list_profiles(store: StoreFolder = None, as_json: AsJson = False) -> None:
     """List the profiles that `weft context --profile` accepts."""
-    folders = _find_profile_folders(store)
+    folders = config.find_profile_folders(store)
     rows = [_list_row(name, folders) for name in available_profiles(folders)]
     if as_json:
         output.write_json(rows)
@@ -103,7 +93,7 @@ def print_profile(
     name: ProfileName, preset: Preset = None, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
     """Print a profile as TOML, with every default filled in."""
-    profile = load_profile(name, _find_profile_folders(store))
+    profile = load_profile(name, config.find_profile_folders(store))
     if preset is not None:
         profile = apply_preset(profile, preset)
     if as_json:
@@ -120,7 +110,7 @@ def check_profiles(
     as_json: AsJson = False,
 ) -> None:
     """Print every problem of one or more profiles. The exit code is 2 if there are any."""
-    folders = _find_profile_folders(store)
+    folders = config.find_profile_folders(store)
     output.write_check_results({name: _find_profile_problems(name, folders) for name in names}, as_json)
 
 
@@ -143,7 +133,7 @@ def compare_profiles(
     first: ProfileName, second: ProfileName, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
     """Print how two profiles differ, value by value."""
-    folders = _find_profile_folders(store)
+    folders = config.find_profile_folders(store)
     differences = diff_profiles(load_profile(first, folders), load_profile(second, folders))
     output.write_differences(first, second, differences, as_json)
 
@@ -168,9 +158,9 @@ def list_lenses(
     profile: LensProfile = _DEFAULT_LENS_PROFILE, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
     """List the lenses that `weft context --lens` accepts for a profile."""
-    folders = _find_profile_folders(store)
+    folders = config.find_profile_folders(store)
     # A lens of the user may have the name of a built-in one, which it replaces.
-    user_names = {lens.name for lens in _load_user_lenses(folders)}
+    user_names = {lens.name for lens in user_lenses(folders)}
     lenses = _load_profile(profile, folders).lenses
     rows = [{"origin": "user" if lens.name in user_names else profile, **output.as_dict(lens)} for lens in lenses]
     if as_json:
@@ -187,7 +177,7 @@ def print_lens(
     as_json: AsJson = False,
 ) -> None:
     """Print a lens as TOML, with every default filled in."""
-    lens = _load_lens(name, profile, _find_profile_folders(store))
+    lens = _load_lens(name, profile, config.find_profile_folders(store))
     if as_json:
         output.write_json(lens)
     else:
@@ -201,7 +191,7 @@ def check_lenses(
     as_json: AsJson = False,
 ) -> None:
     """Print every problem of one or more lenses. The exit code is 2 if there are any."""
-    folders = _find_profile_folders(store)
+    folders = config.find_profile_folders(store)
     output.write_check_results({name: _find_lens_problems(name, profile, folders) for name in names}, as_json)
 
 
@@ -221,7 +211,7 @@ def create_lens(
     """Write a copy of a lens for you to edit."""
     if not (name.isascii() and name[:1].isalpha() and name.replace("-", "").replace("_", "").isalnum()):
         raise InvalidInput(f"{name!r} cannot name a lens. Use a letter, then letters, digits, `_` or `-`.")
-    lens = find_lens(_load_profile(profile, _find_profile_folders(store)), template)
+    lens = find_lens(_load_profile(profile, config.find_profile_folders(store)), template)
     around = config.read_environment()
     # Unlike the other commands this one needs a store, or the file would land where nothing reads it.
     folder = (around.user_config if user else config.find_store(store, around)) / "profiles"
@@ -246,19 +236,14 @@ def compare_lenses(
     as_json: AsJson = False,
 ) -> None:
     """Print how two lenses differ, value by value."""
-    folders = _find_profile_folders(store)
+    folders = config.find_profile_folders(store)
     differences = diff_lenses(_load_lens(first, profile, folders), _load_lens(second, profile, folders))
     output.write_differences(first, second, differences, as_json)
 
 
-def _load_user_lenses(folders: tuple[Path, ...]) -> tuple[Lens, ...]:
-    # The first folder, beside the store, has precedence; `with_lenses` lets the last lens of a name win.
-    return tuple(lens for folder in reversed(folders) for lens in load_lenses(folder))
-
-
 def _load_profile(name: str, folders: tuple[Path, ...]) -> Profile:
     """Load a profile with the user's lenses added to its own."""
-    return with_lenses(load_profile(name, folders), _load_user_lenses(folders))
+    return with_lenses(load_profile(name, folders), user_lenses(folders))
 
 
 def _load_lens(name: str, profile: str, folders: tuple[Path, ...]) -> Lens:

@@ -159,7 +159,7 @@ def link(
         edge_count = weft.link(
             shared_tags=tags,
             similar=threshold if similar else None,
-            tenant=clean(tenant),
+            tenant=tenant,
             progress=lambda done: progress("linking", done, None),
         )
     if as_json:

@@ -56,20 +56,22 @@ def print_chapters(
     with config.open_weft(store, embedder="none") as weft:
         for source, is_right in ((accept, True), (doubt, False)):
             if source is not None:
-                accept_chapters(weft.store, clean(tenant), clean(source), is_right=is_right)
+                accept_chapters(weft.store, tenant, clean(source), is_right=is_right)
         for lines, is_chapter in ((begin, True), (no_begin, False)):
             if lines is not None:
                 source, line = map(clean, lines)
-                correct_headings(weft.store, clean(tenant), source, line, is_chapter=is_chapter)
-        undone = None if undo is None else undo_heading(weft.store, clean(tenant), clean(undo))
+                correct_headings(weft.store, tenant, source, line, is_chapter=is_chapter)
+        undone = None if undo is None else undo_heading(weft.store, tenant, clean(undo))
         if begin or no_begin or undone:
             what = f"Undone: {undone}." if undone else "Remembered."
             output.write_note(f"{what} Index the book again with `weft index` to read its chapters so.")
-        books = read_books(weft.store, (clean(tenant),))
+        books = read_books(weft.store, (tenant,))
     _write_books(books, as_json=as_json)
 
 
 def _write_books(books: "Sequence[Book]", *, as_json: bool) -> None:
+    from weft.interfaces.describe import format_origin
+
     if as_json:
         output.write_json(
             [
@@ -104,8 +106,7 @@ def _write_books(books: "Sequence[Book]", *, as_json: bool) -> None:
                 "" if node.sequence is None else str(node.sequence),
                 output.one_line(node.title, 60),
                 str(node.fields.get("division") or ""),
-                (node.origin.file or "")
-                + ("" if node.origin.first_line is None else f":{node.origin.first_line}"),
+                format_origin(node.origin),
             )
             for node in book.chapters
         ]
@@ -125,7 +126,7 @@ def print_timeline(
     from weft.overview.plot import read_timeline
 
     with config.open_weft(store, embedder="none") as weft:
-        moments = read_timeline(weft, name=clean(name), tenant=clean(tenant), as_of=as_of)
+        moments = read_timeline(weft, name=clean(name), tenant=tenant, as_of=as_of)
     if as_json:
         output.write_json([msgspec.to_builtins(moment) for moment in moments])
         return
@@ -147,7 +148,7 @@ def print_known(
     from weft.overview.plot import read_person
 
     with config.open_weft(store, embedder="none") as weft:
-        person = read_person(weft, clean(name), tenant=clean(tenant), as_of=as_of)
+        person = read_person(weft, clean(name), tenant=tenant, as_of=as_of)
     if as_json:
         output.write_json(msgspec.to_builtins(person))
         return
@@ -176,7 +177,7 @@ def print_problems(
     from weft.overview.plot import read_problems
 
     with config.open_weft(store, embedder="none") as weft:
-        problems = read_problems(weft, tenant=clean(tenant))
+        problems = read_problems(weft, tenant=tenant)
     if as_json:
         output.write_json([msgspec.to_builtins(problem) for problem in problems])
         return
@@ -211,19 +212,19 @@ def draft_notes(
     """Draft a note for each entity of a story, to accept, edit or reject. No file is written over."""
     from weft.overview.codex import accept_draft, draft_codex, reject_draft, restore_draft
 
-    vault, whose = Path(clean(folder)), clean(tenant)
+    vault = Path(clean(folder))
     with config.open_weft(store, embedder="none") as weft:
         if accept is not None:
             output.write(f"Accepted: {accept_draft(vault, clean(accept))}")
         if reject is not None:
-            reject_draft(weft, vault, clean(reject), tenant=whose)
+            reject_draft(weft, vault, clean(reject), tenant=tenant)
             output.write(f"Rejected: {clean(reject)}")
         if restore is not None:
-            restore_draft(weft, clean(restore), tenant=whose)
+            restore_draft(weft, clean(restore), tenant=tenant)
             output.write(f"Restored: {clean(restore)}")
         if any(each is not None for each in (accept, reject, restore)):
             return
-        drafted = draft_codex(weft, vault, tenant=whose, as_of=as_of, least=least)
+        drafted = draft_codex(weft, vault, tenant=tenant, as_of=as_of, least=least)
     if as_json:
         output.write_json(msgspec.to_builtins(drafted))
         return

@@ -30,6 +30,9 @@ _MOST_TOPICS: Final = 8
 
 Text = Annotated[str, Field(max_length=2000)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+TenantNames = Annotated[list[Name], Field(max_length=256)]
+AsOf = Annotated[int | None, Field(ge=0, le=2**53 - 1)]
+"""A point of a story, as large as a number of JavaScript can be."""
 
 
 class Asked(Known):
@@ -41,8 +44,8 @@ class Asked(Known):
     max_tokens: int | None = Field(None, ge=1, le=1_000_000)
     floor: float | None = Field(None, ge=0, le=1)
     format: Name | None = None
-    tenants: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
-    as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+    tenants: TenantNames = Field(default_factory=list)
+    as_of: AsOf = None
 
 
 def read_side(values: Mapping[str, Sequence[str]]) -> Asked:

@@ -15,6 +15,7 @@ import orjson
 from weft.api import Weft
 from weft.errors import WeftError
 from weft.interfaces.rest.problems import Problem
+from weft.runtime.files import replace_file
 
 FILE_NAME: Final = "indexing.json"
 _EVERY_SECONDS: Final = 0.2
@@ -63,9 +64,7 @@ class _Job:
         """Write the state; trouble with the file must not end the run."""
         self._written = time.monotonic()
         with suppress(OSError):
-            new = self.file.with_suffix(".new")
-            new.write_bytes(orjson.dumps(self.state))
-            new.replace(self.file)
+            replace_file(self.file, orjson.dumps(self.state))
 
 
 def _run(weft: Weft, path: Path, tenant: str, reading: str, job: _Job) -> None:

@@ -14,12 +14,13 @@ from weft.api import Weft
 from weft.errors import InvalidInput
 from weft.history import Record, compare, make_record, rebuild_request
 from weft.interfaces.explorer.asked import answer, read_request, read_side, readable_tenants
+from weft.interfaces.explorer.drawing import describe_entry
 from weft.interfaces.explorer.shell import answered
-from weft.interfaces.explorer.store_routes import may_see
+from weft.interfaces.explorer.store_routes import may_see, recent_of
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service, Turn
 from weft.interfaces.rest.requests import Known
 from weft.interfaces.rest.served_store import Served
-from weft.model import Context, Detail, LedgerEntry, Request
+from weft.model import Context, Detail, Request
 
 router = APIRouter(prefix="/explore")
 
@@ -50,7 +51,7 @@ def compare_pages(
     """Return both pages, what changed from the left to the right, and why; and the pages that were kept."""
     weft = service.weft()
     readable = set(readable_tenants(weft, caller))
-    kept = [record for record in weft.recent(_KEPT_LISTED) if may_see(caller, record, readable)]
+    kept = [record for record in recent_of(weft, caller, _KEPT_LISTED) if may_see(caller, record, readable)]
     listed = [{"id": each.id, "made": each.made, "asked": each.asked} for each in kept]
     if not sides.left or not sides.right:
         return answered({"kept": listed})
@@ -90,14 +91,8 @@ def _made(weft: Weft, request: Request, now: datetime, notes: tuple[str, ...] = 
 
 
 def _find_kept(weft: Weft, name: str, caller: Caller, readable: set[str]) -> Record:
-    record: Record | None
-    try:
-        record = weft.contexts.find(name)
-    except InvalidInput:
-        # The error lists ids of others, which only the one user of a store without keys may see.
-        if not caller.key:
-            raise
-        record = None
+    # By its beginning, and with an error that lists others, only for the one user of a store without keys.
+    record = weft.contexts.find_readable(name, readable) if caller.key else weft.contexts.find(name)
     # The same words for an id that nobody has and for one of others: that it exists is not for this caller.
     if record is None or not may_see(caller, record, readable):
         raise InvalidInput(
@@ -119,7 +114,7 @@ def _side_shape(page: _Page) -> dict[str, Any]:
         "kept": page.context is None,
         "text": None if page.context is None else page.context.text,
         "lines": [] if page.context is None else _line_keys(page.context),
-        "items": [_item(entry) for entry in shown],
+        "items": [describe_entry(entry) for entry in shown],
         "notes": record.notes,
     }
 
@@ -131,16 +126,3 @@ def _line_keys(context: Context) -> list[list[Any]]:
         for entry in context.manifest
         if entry.key is not None
     ]
-
-
-def _item(entry: LedgerEntry) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "tenant": entry.tenant,
-        "title": entry.title or entry.key,
-        "kind": entry.kind,
-        "section": entry.section,
-        "detail": entry.detail.value,
-        "tokens": entry.tokens,
-        "score": round(entry.score, 3),
-    }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from weft.model import Context, Detail, LedgerEntry, ManifestEntry, NodeRef, Origin, Step
+from weft.model import Context, LedgerEntry, ManifestEntry, NodeRef, Origin, Step
 from weft.profiles.types import Profile
 
 _DECIMALS: Final = 3
@@ -63,7 +63,8 @@ def describe_place(origin: Origin) -> str:
     return origin.file or origin.url or origin.commit or origin.source
 
 
-def _row(entry: LedgerEntry) -> dict[str, Any]:
+def describe_entry(entry: LedgerEntry) -> dict[str, Any]:
+    """Return what every list of candidates shows of one."""
     return {
         "key": entry.key,
         "tenant": entry.tenant,
@@ -71,10 +72,16 @@ def _row(entry: LedgerEntry) -> dict[str, Any]:
         "title": entry.title or entry.key,
         "section": entry.section,
         "score": round(entry.score, _DECIMALS),
-        "parts": {name: round(value, _DECIMALS) for name, value in entry.parts.items() if round(value, _DECIMALS)},
-        "path": describe_path(entry.match_source, entry.path),
         "detail": entry.detail.value,
         "tokens": entry.tokens,
+    }
+
+
+def _row(entry: LedgerEntry) -> dict[str, Any]:
+    return {
+        **describe_entry(entry),
+        "parts": {name: round(value, _DECIMALS) for name, value in entry.parts.items() if round(value, _DECIMALS)},
+        "path": describe_path(entry.match_source, entry.path),
         "reason": str(entry.reason),
     }
 
@@ -115,12 +122,3 @@ def _sections(context: Context, profile: Profile) -> list[dict[str, Any]]:
             }
         )
     return drawn
-
-
-def printed(context: Context) -> dict[NodeRef, LedgerEntry]:
-    """Return the entries of the nodes that a page prints."""
-    shown: dict[NodeRef, LedgerEntry] = {}
-    for entry in context.ledger:
-        if entry.detail is not Detail.DROPPED:
-            shown.setdefault((entry.tenant, entry.key), entry)
-    return shown

@@ -15,6 +15,7 @@ from weft.interfaces.explorer.store_routes import Asking, check_may_write
 from weft.interfaces.rest.access import CurrentCaller, Service, Turn
 from weft.interfaces.rest.requests import Known
 from weft.model import DEFAULT_TENANT, Context
+from weft.runtime.files import replace_file
 
 router = APIRouter(prefix="/explore")
 
@@ -68,7 +69,5 @@ def save_judged(body: Judged, service: Service, caller: CurrentCaller, header: A
     folder = service.weft().folder / _FOLDER
     folder.mkdir(exist_ok=True)
     file = folder / f"{body.name}.json"
-    new = file.with_suffix(".new")
-    new.write_bytes(orjson.dumps(to_fact_set(body.name, _marks(body)), option=orjson.OPT_INDENT_2))
-    new.replace(file)
+    replace_file(file, orjson.dumps(to_fact_set(body.name, _marks(body)), option=orjson.OPT_INDENT_2))
     return answered({"file": str(file)})

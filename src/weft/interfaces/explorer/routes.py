@@ -10,7 +10,16 @@ from starlette.responses import Response
 from weft.errors import UnknownName
 from weft.indexing.freshness import checking_once
 from weft.interfaces.explorer import compare_routes, correct_routes, judge_routes, shell, store_routes
-from weft.interfaces.explorer.asked import Asked, Name, answer, chosen_tenants, read_request, readable_tenants
+from weft.interfaces.explorer.asked import (
+    Asked,
+    AsOf,
+    Name,
+    TenantNames,
+    answer,
+    chosen_tenants,
+    read_request,
+    readable_tenants,
+)
 from weft.interfaces.explorer.drawing import describe_place, draw
 from weft.interfaces.explorer.shell import answered
 from weft.interfaces.explorer.store_routes import may_write
@@ -119,8 +128,8 @@ class Around(Known):
     """A node whose neighbourhood is drawn, and the tenants whose links are followed."""
 
     key: Annotated[str, Field(min_length=1, max_length=2000)]
-    tenants: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
-    as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+    tenants: TenantNames = Field(default_factory=list)
+    as_of: AsOf = None
 
 
 @asking.get("/around")
@@ -139,7 +148,7 @@ class Source(Known):
 
     key: Annotated[str, Field(min_length=1, max_length=2000)]
     tenant: Name
-    as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+    as_of: AsOf = None
 
 
 @asking.get("/source")

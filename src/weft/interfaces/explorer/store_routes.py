@@ -6,13 +6,16 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header
 from fastapi import Query as QueryParameters
+from msgspec.structs import asdict
 from pydantic import Field
 from starlette.responses import Response
 
+from weft.api import Weft
 from weft.history import Record
-from weft.interfaces.explorer.asked import Name, chosen_tenants, readable_tenants
+from weft.history.sessions import recent_of as recent_contexts
+from weft.interfaces.explorer.asked import AsOf, Name, TenantNames, chosen_tenants, readable_tenants
 from weft.interfaces.explorer.background import read_progress, start_indexing
-from weft.interfaces.explorer.drawing import describe_path
+from weft.interfaces.explorer.drawing import describe_entry, describe_path
 from weft.interfaces.explorer.shell import answered
 from weft.interfaces.keys import Scope
 from weft.interfaces.request import clean
@@ -23,7 +26,7 @@ from weft.interfaces.rest.served_store import Served
 from weft.model import DEFAULT_TENANT, LedgerEntry, View
 from weft.overview.cast import read_cast
 from weft.overview.census import take_census
-from weft.overview.given import Given, read_given, session_of
+from weft.overview.given import LAST_CONTEXTS, Given, read_given
 from weft.overview.learned import read_learned
 from weft.overview.timeline import read_timeline
 
@@ -51,14 +54,14 @@ def check_may_write(service: Served, caller: Caller, tenant: str, header: str | 
 class Tenants(Known):
     """The tenants that a view is about."""
 
-    tenants: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
+    tenants: TenantNames = Field(default_factory=list)
 
 
 class OneTenant(Known):
     """The tenant that a view is about, and up to which point of its story."""
 
     tenant: Name = DEFAULT_TENANT
-    as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+    as_of: AsOf = None
 
 
 @router.get("/census")
@@ -73,7 +76,10 @@ def census(
         found = take_census(weft, tenants, datetime.now(UTC))
     # The size of the file tells how much others have, so it is only for those who may read everything.
     is_whole = caller.tenants is None and set(tenants) == set(readable)
-    return answered({"census": found, "size": found.bytes if is_whole else None, "location": weft.location})
+    told = {name: value for name, value in asdict(found).items() if name != "bytes"}
+    # So is the place of the files on the server's machine.
+    size, location = (found.bytes, weft.location) if is_whole else (None, "")
+    return answered({"census": told, "size": size, "location": location})
 
 
 class Track(Tenants):
@@ -81,7 +87,7 @@ class Track(Tenants):
 
     track: Annotated[str, Field(max_length=40)] = ""
     span: Annotated[str, Field(max_length=200)] = ""
-    as_of: int | None = Field(None, ge=0, le=2**53 - 1)
+    as_of: AsOf = None
 
 
 @router.get("/timeline")
@@ -151,18 +157,27 @@ def sessions(
     weft = service.weft()
     readable = set(readable_tenants(weft, caller))
     with turn:
-        found = read_given(weft, lambda record: may_see(caller, record, readable), asked.session)
+        records = [each for each in recent_of(weft, caller, LAST_CONTEXTS) if may_see(caller, each, readable)]
+        found = read_given(records, asked.session)
     pages = [{**_given(page), "session": found.session} for page in found.pages]
     return answered({"sessions": found.sessions, "session": found.session, "pages": pages})
 
 
 def may_see(caller: Caller, record: Record, readable: set[str]) -> bool:
     """Return whether a caller may see a kept context: its tenants are readable, its session is the caller's."""
-    tenants = set(record.request.get("view", {}).get("tenants", ()))
+    is_own = record.session.startswith(caller.session(""))
+    return record.tenants <= readable and (is_own or _sees_all(caller))
+
+
+def recent_of(weft: Weft, caller: Caller, limit: int) -> tuple[Record, ...]:
+    """Return the newest kept contexts of a caller, or of everybody to one who may see them all."""
+    # What others ask must not shorten the list: those who see a part of it get as many of their own.
+    return weft.recent(limit) if _sees_all(caller) else recent_contexts(weft.contexts, caller.session(""), limit)
+
+
+def _sees_all(caller: Caller) -> bool:
     # Without keys there is one user; with keys others' sessions are theirs, but for those who administer.
-    is_own = not caller.key or session_of(record).startswith(caller.session(""))
-    may_all = caller.tenants is None and Scope.ADMIN in caller.scopes
-    return tenants <= readable and (is_own or may_all)
+    return not caller.key or (caller.tenants is None and Scope.ADMIN in caller.scopes)
 
 
 def _given(page: Given) -> dict[str, Any]:
@@ -181,15 +196,7 @@ def _given(page: Given) -> dict[str, Any]:
 
 
 def _item(entry: LedgerEntry) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "tenant": entry.tenant,
-        "kind": entry.kind,
-        "title": entry.title or entry.key,
-        "detail": entry.detail.value,
-        "tokens": entry.tokens,
-        "why": f"{entry.reason}; {describe_path(entry.match_source, entry.path)}",
-    }
+    return {**describe_entry(entry), "why": f"{entry.reason}; {describe_path(entry.match_source, entry.path)}"}
 
 
 # --- indexing a folder -----------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from weft.api import Weft
+from weft.history import printed_entries
 from weft.interfaces.explorer.asked import LEAST_BUDGET, MOST_BUDGET, answer
-from weft.interfaces.explorer.drawing import printed
+from weft.interfaces.explorer.drawing import describe_entry
 from weft.model import CALIBRATED, Context, Detail, LedgerEntry, Node, NodeRef, Request, View
 
 BUDGETS: Final = (LEAST_BUDGET, 500, 1000, 2000, 4000, 8000, 16_000, MOST_BUDGET)
@@ -31,16 +32,16 @@ def growth(weft: Weft, request: Request, context: Context) -> dict[str, Any]:
     """Return from which of the budgets on each node is printed, and what 500 more tokens would bring."""
     appears: dict[NodeRef, int] = {}
     for budget in BUDGETS:
-        for ref in printed(answer(weft, replace(request, max_tokens=budget))):
+        for ref in _printed(weft, replace(request, max_tokens=budget)):
             appears.setdefault(ref, budget)
     more = []
     if context.max_tokens is not None:
-        before = printed(context)
-        larger = answer(weft, replace(request, max_tokens=context.max_tokens + MORE_TOKENS))
+        before = printed_entries(context.ledger)
+        larger = _printed(weft, replace(request, max_tokens=context.max_tokens + MORE_TOKENS))
         more = [
             _gain(entry, before.get(ref))
-            for ref, entry in printed(larger).items()
-            if _gains(entry, before.get(ref))
+            for ref, entry in larger.items()
+            if ref not in before or entry.tokens > before[ref].tokens
         ]
     return {
         "appears": [[tenant, key, budget] for (tenant, key), budget in appears.items()],
@@ -49,19 +50,14 @@ def growth(weft: Weft, request: Request, context: Context) -> dict[str, Any]:
     }
 
 
-def _gains(entry: LedgerEntry, before: LedgerEntry | None) -> bool:
-    return before is None or entry.tokens > before.tokens
+def _printed(weft: Weft, request: Request) -> dict[NodeRef, LedgerEntry]:
+    """Return the entries of the nodes that the page of a request prints."""
+    return printed_entries(answer(weft, request).ledger)
 
 
 def _gain(entry: LedgerEntry, before: LedgerEntry | None) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "tenant": entry.tenant,
-        "title": entry.title or entry.key,
-        "detail": entry.detail.value,
-        "tokens": entry.tokens - (before.tokens if before else 0),
-        "before": before.detail.value if before else None,
-    }
+    gained = entry.tokens - (before.tokens if before else 0)
+    return {**describe_entry(entry), "tokens": gained, "before": before.detail.value if before else None}
 
 
 def explain(weft: Weft, request: Request, name: str, readable: tuple[str, ...]) -> dict[str, Any]:
@@ -102,13 +98,13 @@ def _explain_candidate(weft: Weft, request: Request, context: Context, entry: Le
 
 def _first_budget(weft: Weft, request: Request, ref: NodeRef) -> int | None:
     """Return about how many tokens a page needs before it prints a node; None if the largest does not."""
-    if ref not in printed(answer(weft, replace(request, max_tokens=MOST_BUDGET))):
+    if ref not in _printed(weft, replace(request, max_tokens=MOST_BUDGET)):
         return None
     least, most = LEAST_BUDGET, MOST_BUDGET
     while most > least * _CLOSE_ENOUGH:
         # Halved on the scale of the slider, where each step is a factor.
         middle = round((least * most) ** 0.5)
-        if ref in printed(answer(weft, replace(request, max_tokens=middle))):
+        if ref in _printed(weft, replace(request, max_tokens=middle)):
             most = middle
         else:
             least = middle
@@ -119,10 +115,10 @@ def _first_budget(weft: Weft, request: Request, ref: NodeRef) -> int | None:
 def _other_ways(weft: Weft, request: Request, ref: NodeRef) -> list[dict[str, Any]]:
     """Return the changes, besides a larger budget, that were tried and put the node on the page."""
     ways: list[dict[str, Any]] = []
-    if request.floor != 0 and ref in printed(answer(weft, replace(request, floor=0.0))):
+    if request.floor != 0 and ref in _printed(weft, replace(request, floor=0.0)):
         ways.append({"say": "Set the floor to 0", "set": {"floor": 0}})
     started = replace(request, start=(*request.start, ref[1]))
-    if not request.topics and ref in printed(answer(weft, started)):
+    if not request.topics and ref in _printed(weft, started):
         ways.append({"say": "Ask about it too", "add": {"topic": ref[1]}})
     ways.append({"say": "Start from it instead", "set": {"topic": ref[1]}})
     return ways

@@ -16,7 +16,7 @@ from weft.history.sessions import Claims
 from weft.interfaces.ask import finish_reading
 from weft.interfaces.hooks.commands import Run
 from weft.interfaces.hooks.events import OPENCODE, Event, Settings
-from weft.interfaces.hooks.small_talk import wants_nothing
+from weft.interfaces.hooks.small_talk import points_back, wants_nothing
 from weft.interfaces.hooks.tally import USED, count_used
 from weft.model import DEFAULT_TENANT, Context, Filter, Json, NodeRef, View
 from weft.tokens import BOUND_ENCODING, counter_for
@@ -40,6 +40,8 @@ _LEARNED_PLURALS: Final = {"memory": "memories", "experience": "experiences", "v
 _PROMPT_FLOOR: Final = 0.33
 """The relevance from which a prompt gets a page nobody asked for. Of eighty tasks about two repositories, a vault
 and a novel three lie between 0.33 and 0.4; of 240 about another of these, 8 lie above 0.4 and 5 between."""
+_POINTING_FLOOR: Final = 0.8
+"""The same for a prompt that is about what was said before: its few words of its own are in many texts."""
 _PROMPT_NOISE: Final = 0.6
 """The share of that floor below which a single match is left out: from a small store everything would follow."""
 _MAX_SESSION_CHARACTERS: Final = 130
@@ -274,13 +276,14 @@ def _answer_prompt(call: HookCall, spent: int) -> tuple[str, int]:
     with call.weft.reading(View(call.tenants)) as reading:
         profile = call.weft.reader.choose_profile(settings.profile or "", None, reading.snapshot)
     # The prompt stands right above the page, so a title that repeats it would be wasted.
-    strict = max(profile.floor, _PROMPT_FLOOR)
+    usual = max(profile.floor, _PROMPT_FLOOR)
+    strict = max(usual, _POINTING_FLOOR) if points_back(call.event.prompt) else usual
     # A page for a prompt is short in any case: one of mere names would say nothing about it.
     profile = replace(profile, summary_only_below=0)
     # Below the floor not even rules are told: they were at the start of the session, and are with the next page.
     frame = replace(profile.frame, title="", empty="")
     sections = (*_rules_sections(call, profile), *profile.sections)
-    untitled = replace(profile, floor=strict, noise=_PROMPT_NOISE, frame=frame, sections=sections)
+    untitled = replace(profile, floor=strict, noise=_PROMPT_NOISE * usual / strict, frame=frame, sections=sections)
     # Read before the page is made, which adds its own items.
     before: Mapping[NodeRef, object] = {}
     with suppress(StoreError):

@@ -21,32 +21,53 @@ def _words(text: str) -> frozenset[str]:
 
 
 _FILLERS: Final = _words(
-    "a again all also am an and any anything are as at away back be bit both but by can could did do does "
-    "doing done dont either else everything first for from go had has have hello here hey hi i id im in "
-    "instead into is it itll its ive just last lets me more most much my neither next now number of on one "
-    "ones only option or other others our please pls plz previous quite really right same second shall should "
-    "so some something that thats the them then there these they thing things third this those to too up us "
-    "very was way we well what whats will with without would you your youre"
+    "a about above after again against all along already also although always am among an and any anyone "
+    "anything are arent around as at away back be because been before behind being below beside between beyond "
+    "bit both but by can cant could couldnt did didnt do does doesnt doing done dont down during each eight "
+    "either else enough ever every everyone everything few fifth first five for former four fourth from go had "
+    "hadnt half has hasnt have havent he hello her here hers hes hey hi him his however i id if ill im in "
+    "instead into is isnt it itll its itself ive just kind last later latter least less lets lot lots many me "
+    "might more most much must my myself neither next nine nobody none nor nothing now number of off often on "
+    "once one ones only onto option or other others otherwise our ours out over own part parts per please pls "
+    "plz previous quite rather really rest right same second seven shall she shed shes should shouldnt since "
+    "six sixth so some someone something soon sort still stuff such ten than that thats the theirs them then "
+    "there theres these they theyre theyve thing things third this those though three through till to together "
+    "too toward towards twice two under unless until up upon us very was wasnt way we well were werent weve "
+    "what whatever whats wherever whichever while whole will with within without wont would wouldnt yet you "
+    "youd youll your youre yours yourself youve"
 )
 """Words that say nothing about a topic. A prompt of these alone points at what was said before."""
 _REACTIONS: Final = _words(
-    "absolutely ack afternoon agreed ah alright amazing appreciate appreciated awesome aye bad beautiful "
-    "better brilliant bye certainly cheers cool correct damn day definitely enough evening exactly "
-    "excellent false fantastic fine good goodbye got gotcha grateful great haha hm hmm hold huh impressive "
-    "interesting job k kk know lgtm like lol look looks love lovely maybe mhm mind morning n nah neat never "
-    "nice night no nope not noted np nvm oh ok okay okey oops perfect perhaps possibly see seems sgtm sorry "
-    "sound sounds stop super sure sweet thank thanks think thought thx today tomorrow tonight true ty ugh "
-    "uh um understood wait wdyt welcome wfm whoops wonderful work worked working works worse wow wrong y "
-    "yea yeah yep yes yup yw"
+    "absolutely ack afternoon agree agreed ah alright amazing annoying apologies appreciate appreciated awesome "
+    "awful awkward aye bad beautiful believe best better boring bravo brilliant busy bye care careful certainly "
+    "cheers clear clearer close confused confusing congrats congratulations cool correct crazy curious damn day "
+    "definitely difference disagree easier easy eh evening exactly excellent exciting fair false fantastic far "
+    "feel fine funny glad good goodbye got gotcha grateful great guess haha happy hard harder helpful helps hm "
+    "hmm hold hope huh hurry impressed impressive interesting job k kk know kudos lgtm like lol look looks love "
+    "lovely lucky makes maybe mean means meh mhm mind minute minutes mistake moment moments morning n nah neat "
+    "need needed needs never new nice night no nope not noted np nvm obviously odd oh ok okay okey oof oops "
+    "perfect perhaps pity possibly prefer pretty promise quick quickly quiet ready reasonable sad seconds see "
+    "seem seems sgtm sigh smart sometimes sorry sound sounds stop strange stupid super sure surprised sweet "
+    "temp temporary terrible terrific thank thanks think thought thx today tomorrow tonight true trust ty ugh "
+    "uh um unclear understood unfortunately useful useless wait wdyt weird welcome wfm whoa whoops wish "
+    "wonderful wondering work worked working works worried worries worry worse wow wrong y yay yea yeah yep yes "
+    "yikes yup yw"
 )
 """Words of agreement, refusal, thanks, praise and regret."""
 _GO_AHEAD: Final = _words(
-    "abort accept add ahead amend answer apply approve approved begin branch build cancel carry change changes "
-    "check checks choose clean commit commits complete confirm confirmed continue decline delete deploy "
-    "discard do drop everything execute fetch file files finish fix format going ignore it keep lint main make "
-    "master merge message messages name open pass passed passes passing pause pick pr proceed publish pull push "
-    "rebase redo reject release remove rename repeat reply rerun resume retry revert run save send ship skip "
-    "squash start stash submit suite sync tag take test tests try undo update use"
+    "abort accept add ahead amend answer apply approach approaches approve approved attempt begin branch bring "
+    "build bump call cancel carry change changes check checks cherry-picked choice choose clean close commit "
+    "commits complete confirm confirmed continue create created creates decide decided decision decline delete "
+    "deleted deploy diff diffs discard discarded draft drop edit edits ensure execute feedback fetch file files "
+    "find finds finish finished fix forget format found further get gets getting give going green help idea "
+    "ideas ignore jump keep keeps leave leaving left let line lines lint linter main make master mentioned "
+    "merge message messages move moving name open pass passed passes passing patch pause pending pick picked "
+    "place plan plans point points pr proceed publish pull push pushed put quit rebase redo redone reject "
+    "release remaining remember remind remove rename repeat replace reply rerun reset restart resume retry "
+    "revert rid run save say saying send ship side sign skip skipped solution solutions squash stage staged "
+    "stages start started starts stash stay step steps stopped submit suggest suggested suggestion suggestions "
+    "suite switch sync tag take taking talk terminal test tests told took tried try turn typo typos undo undone "
+    "update use variant variants version versions want wanted wants whenever wrap"
 )
 """Words that tell an assistant to act on what was agreed: alone they name no topic."""
 _SPEECH: Final = _words(
@@ -74,9 +95,31 @@ _CHAT_TOPICS: Final = (
         "are you human",
         "which model are you",
     ),
+    *(
+        "how long will it take",
+        "how long did it take",
+        "hows your",
+        "how is your",
+        "how was your",
+        "did you have a good",
+    ),
     *("what model are you", "sing me", "happy birthday", "good luck", "have a nice", "have a good", "see you"),
 )
 """Phrases of small talk and of questions about the day, which no store of a project is asked."""
+_PAIRS: Final = (
+    *("cherry pick", "double check", "pull request", "pull requests", "verbose output"),
+    *("where were we", "where you left off", "where we left off"),
+)
+"""Words that tell an assistant to act, or speak of the conversation, only beside each other."""
+_YOURS: Final = _words("added changed deleted edited fixed made moved removed renamed said show wrote written")
+"""Words for what an assistant did, where it is spoken to; else they ask for what happened in a project."""
+_ADDRESSED: Final = _words("you your youre youve")
+_POINTING: Final = _ADDRESSED | _words("it its one ones that thats them these they this those")
+"""Words for what was said before, without which a prompt of few other words cannot be understood."""
+_MAX_POINTING_TOPICS: Final = 2
+"""Words of its own from which on a prompt has a topic, although it points at what was said before."""
+_ASKED: Final = _words("what whats")
+"""Words that begin a question. Where nobody is addressed, one about changes, tests or plans wants something."""
 _TOOLS: Final = _words(
     "apt apt-get awk black brew bun cargo cat cd chmod clear cmake code conda cp curl deno docker docker- "
     "compose echo eslint exit export find gh git go gradle grep head helm hub jest kill kubectl less ls make "
@@ -111,12 +154,31 @@ def wants_nothing(prompt: str) -> bool:
     return _is_reaction(words) or _reshapes_answer(words) or _is_small_talk(words) or _is_command(prompt, words)
 
 
+def points_back(prompt: str) -> bool:
+    """Return whether a prompt is about what was said before it, and has at most two words of its own.
+
+    "That one failed too" and "can we speed this up?" share a word with many texts and ask for none of them.
+    """
+    words = [_APOSTROPHES.sub("", word.lower()) for word in _WORD.findall(prompt)]
+    if not _POINTING.intersection(words):
+        return False
+    return sum(word not in _FILLERS and word not in _REACTIONS for word in words) <= _MAX_POINTING_TOPICS
+
+
 def _is_reaction(words: Sequence[str]) -> bool:
     """Return whether a prompt only agrees, refuses, thanks, or says to go ahead."""
-    return all(
-        word in _FILLERS or word in _REACTIONS or word in _GO_AHEAD or word.isdigit() or len(word) == 1
-        for word in words
-    )
+    text = f" {' '.join(word.lstrip('-') for word in words)} "
+    for pair in _PAIRS:
+        text = text.replace(f" {pair} ", " ")
+    is_addressed = bool(_ADDRESSED.intersection(words))
+    # "commit what we have" opens with an order, "what did we commit" with a question.
+    opening = next((word for word in words if word in _ASKED or word in _GO_AHEAD), "")
+    known = _FILLERS | _REACTIONS
+    if is_addressed or opening not in _ASKED:
+        known |= _GO_AHEAD
+    if is_addressed:
+        known |= _YOURS
+    return all(word in known or word.isdigit() or len(word) == 1 for word in text.split())
 
 
 def _reshapes_answer(words: Sequence[str]) -> bool:

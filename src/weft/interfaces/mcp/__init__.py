@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from weft.errors import StoreError, WeftError
+from weft.errors import InvalidInput, WeftError
 
 if TYPE_CHECKING:
     from weft.api import Weft
-    from weft.config import Environment
+    from weft.interfaces.ids import PublicIds
 
 
 INSTRUCTIONS: Final = """\
@@ -58,6 +58,7 @@ class ServedStore:
         self.settings = settings
         self._weft: Weft | None = None
         self._stamp: object = None
+        self._ids: tuple[Weft, PublicIds] | None = None
         self._guard = threading.Lock()
 
     @property
@@ -66,6 +67,14 @@ class ServedStore:
         from weft.interfaces.request import read_tenants
 
         return read_tenants(self.settings.tenants)
+
+    def tenant_to_write(self) -> str:
+        """Return the one tenant that is written to; with several it would be a guess."""
+        if len(self.tenants) != 1:
+            raise InvalidInput(
+                f"This server reads {', '.join(self.tenants)}; start one with a single --tenant to write."
+            )
+        return self.tenants[0]
 
     def weft(self, *, create: bool = False) -> "Weft":
         """Return the open store; one that is to be written to is made where there is none."""
@@ -86,6 +95,17 @@ class ServedStore:
                 # Read again, because opening may have made the store.
                 self._stamp = _stamp(folder, config.profile_folders(folder, around))
             return self._weft
+
+    def ids(self) -> "PublicIds":
+        """Return the ids of nodes as clients see them, which tell nothing of tenants that are not read."""
+        from weft.interfaces.ids import PublicIds
+        from weft.model import View
+
+        weft, known = self.weft(), self._ids
+        if known is None or known[0] is not weft:
+            with weft.store.snapshot(View(())) as snapshot:
+                known = self._ids = (weft, PublicIds(snapshot.identity))
+        return known[1]
 
     def find_folder(self) -> Path:
         """Return the folder of the store; raise StoreError where there is none yet."""
@@ -109,12 +129,7 @@ class ServedStore:
         """Return the folders of the user's profiles and lenses, also before there is a store."""
         from weft import config
 
-        around: Environment = config.read_environment()
-        try:
-            return config.profile_folders(config.find_store(self.settings.store, around), around)
-        # Lenses and profiles can be listed before anything was indexed.
-        except StoreError:
-            return config.profile_folders(None, around)
+        return config.find_profile_folders(self.settings.store)
 
     def after_answer(self) -> tuple[str, ...]:
         """Let what the last question left unread be read in the background; return notes on it for the model."""

@@ -76,6 +76,7 @@ def _ask(served: ServedStore, arguments: Mapping[str, Any]) -> tuple[Context, li
     # A profile that the call names wins over the one that the server was started with.
     values.setdefault("profile", settings.profile)
     weft = served.weft()
+    values["topic"] = _stored_names(served, values.get("topic") or (), View(served.tenants, values.get("as_of")))
     notes = _budget_notes(weft, values, settings)
     if notes:
         values["max_tokens"] = settings.max_text_tokens
@@ -161,7 +162,7 @@ def fetch(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     weft, room = served.weft(), min(arguments.get("max_tokens") or _FETCH_TOKENS, served.settings.max_text_tokens)
     view = View(served.tenants, arguments.get("as_of"))
     number, texts, missing = arguments.get("page", 1), [], []
-    for name in names:
+    for name in _stored_names(served, names, view):
         found = _fetched_texts(weft, name, view, arguments)
         texts += found
         # One wrong key among several must not cost the others.
@@ -176,6 +177,14 @@ def fetch(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     notes = [*(f"No node is named {name!r}." for name in missing), *reasons]
     following = [f"[… goes on: call fetch again with page {number + 1}]"] if more else []
     return Answer((*shown, *following), {"page": number, "more": more, "notes": notes})
+
+
+def _stored_names(served: ServedStore, names: Sequence[str], view: View) -> tuple[str, ...]:
+    """Return names as the store knows them: a number may be the id of a node, as clients see it."""
+    if not any(name.isdigit() for name in names):
+        return tuple(names)
+    with served.weft().reading(view) as reading:
+        return tuple(served.ids().resolve(name, reading.snapshot) for name in names)
 
 
 def _fetched_texts(weft: "Weft", name: str, view: View, arguments: Mapping[str, Any]) -> list[str]:
@@ -278,7 +287,7 @@ def _select_entries(ledger: tuple[LedgerEntry, ...], names: tuple[str, ...]) -> 
     """Return the entries of the named nodes, or all; a name that is missing was never a candidate."""
     if not names:
         return list(ledger)
-    found = [entry for entry in ledger if any(name in (entry.key, entry.title, str(entry.id)) for name in names)]
+    found = [entry for entry in ledger if any(name in (entry.key, entry.title) for name in names)]
     if not found:
         raise InvalidInput(
             f"{', '.join(map(repr, names))} was no candidate: neither the words, the meaning nor the links of the "
@@ -316,10 +325,7 @@ def index(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     paths = arguments.get("path", ())
     if not paths:
         raise InvalidInput("No path is given. Give the path of a file or folder to read.")
-    tenants = served.tenants
-    if len(tenants) != 1:
-        raise InvalidInput(f"This server reads {', '.join(tenants)}; start one with a single --tenant to write.")
-    report = served.weft().index(*paths, source=arguments.get("source"), tenant=tenants[0])
+    report = served.weft().index(*paths, source=arguments.get("source"), tenant=served.tenant_to_write())
     problems = [f"{one_line(problem.where)}: {one_line(problem.reason)}" for problem in report.problems]
     text = f"{report.written} nodes written, {report.removed} removed, {report.unchanged} unchanged."
     return Answer(
@@ -347,6 +353,8 @@ def list_nodes(served: ServedStore, cursor: str | None) -> tuple[tuple[ResourceE
     """Return some nodes of the store in the order they were indexed, and where the list goes on."""
     tenant_index, after, seen = _cursor(cursor)
     weft, tenants, page_size = served.weft(), served.tenants, served.settings.resources_per_page
+    ids = served.ids()
+    after = ids.read(after)
     found: list[ResourceEntry] = []
     # A page may begin in one tenant and end in the next.
     while tenant_index < len(tenants) and len(found) < page_size:
@@ -360,7 +368,7 @@ def list_nodes(served: ServedStore, cursor: str | None) -> tuple[tuple[ResourceE
             tenant_index, after = tenant_index + 1, 0
     seen += len(found)
     more = tenant_index < len(tenants) and seen < _MAX_RESOURCES
-    return tuple(found), f"{tenant_index}:{after}:{seen}" if more else None
+    return tuple(found), f"{tenant_index}:{ids.show(after)}:{seen}" if more else None
 
 
 def _cursor(cursor: str | None) -> tuple[int, int, int]:
@@ -378,8 +386,8 @@ def read_node(served: ServedStore, address: str) -> tuple[str, ...]:
     address, _, chapter = address.partition("?as_of=")
     if chapter and not chapter.isdigit():
         raise InvalidInput(f"{chapter[:50]!r} is no chapter. Give its number, as in ?as_of=3.")
-    name = node_name(address)
     weft, view = served.weft(), View(served.tenants, int(chapter) if chapter else None)
+    (name,) = _stored_names(served, [node_name(address)], view)
     # An address may also hold a title, and several nodes may share it.
     nodes = weft.show(name, tenants=view.tenants, as_of=view.as_of)
     if not nodes:

@@ -139,12 +139,13 @@ def _text(parameter: RequestField, value: Any) -> str:
     return clean(str(value))
 
 
-def _choice(parameter: RequestField, value: str) -> str:
+def _choice(parameter: RequestField, value: Any) -> str:
+    text = _text(parameter, value)
     if not parameter.choices:
-        return value
-    if value.lower() not in parameter.choices:
-        raise UnknownName(parameter.name, value, parameter.choices)
-    return value.lower()
+        return text
+    if text.lower() not in parameter.choices:
+        raise UnknownName(parameter.name, text, parameter.choices)
+    return text.lower()
 
 
 def _refusal(parameter: RequestField, value: Any, wanted: str) -> InvalidInput:
@@ -153,12 +154,8 @@ def _refusal(parameter: RequestField, value: Any, wanted: str) -> InvalidInput:
     return InvalidInput(f"{parameter.name!r} takes {wanted}, not {shown!r}. Leave it out for the default.")
 
 
-def _chosen(parameter: RequestField, value: Any) -> str:
-    return _choice(parameter, _text(parameter, value))
-
-
 _READERS: Final[Mapping[Kind, Callable[[RequestField, Any], Any]]] = {
-    "text": _chosen,
+    "text": _choice,
     "texts": _texts,
     "words": _texts,
     "number": _number,

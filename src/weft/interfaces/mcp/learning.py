@@ -10,7 +10,6 @@ from weft.interfaces.describe import experience_lines, one_line
 from weft.interfaces.mcp import ServedStore
 from weft.interfaces.mcp.answers import Answer, cut
 from weft.memory import Experience, Lesson, Outcome, RootCause
-from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
     from weft.indexing.ingest import IndexingContext
@@ -32,7 +31,7 @@ def remember(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     from weft.memory.memory_store import remember, update_memory
 
     words = {name: arguments[name] for name in ("category", "importance", "tags") if name in arguments}
-    options = {"now": _now(), "tenant": _own_tenant(served), **words}
+    options = {"now": datetime.now(UTC), "tenant": served.tenant_to_write(), **words}
     if "key" in arguments:
         memory = update_memory(_indexing_context(served), arguments["key"], text=arguments.get("text"), **options)
         return Answer((f"Updated {memory.key}.",), {"key": memory.key})
@@ -62,7 +61,7 @@ def forget(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     keys = arguments.get("key", ())
     if not keys:
         raise InvalidInput("No key is given. Give the key of a memory, as `search` prints it.")
-    gone = forget_memories(served.weft(create=True), keys, _own_tenant(served))
+    gone = forget_memories(served.weft(create=True), keys, served.tenant_to_write())
     lines = [f"Forgot {memory.key}: {one_line(memory.text, _TEXT_WIDTH)}" for memory in gone]
     return Answer(("\n".join(lines),), {"forgotten": [memory.key for memory in gone]})
 
@@ -74,7 +73,7 @@ def start_experience(served: ServedStore, arguments: Mapping[str, Any]) -> Answe
     texts = {name: arguments.get(name, "") for name in ("domain", "goal", *_ATTEMPT)}
     files = arguments.get("files", ())
     experience = start_experience(
-        _indexing_context(served), **texts, files=files, now=_now(), tenant=_own_tenant(served)
+        _indexing_context(served), **texts, files=files, now=datetime.now(UTC), tenant=served.tenant_to_write()
     )
     return _describe(
         experience, f"Started {experience.id}. Resolve it with resolve_experience when the outcome is known."
@@ -87,7 +86,11 @@ def update_experience(served: ServedStore, arguments: Mapping[str, Any]) -> Answ
 
     changes = {name: arguments[name] for name in (*_ATTEMPT, "files") if name in arguments}
     experience = update_experience(
-        _indexing_context(served), _name(arguments), now=_now(), tenant=_own_tenant(served), **changes
+        _indexing_context(served),
+        arguments.get("id", ""),
+        now=datetime.now(UTC),
+        tenant=served.tenant_to_write(),
+        **changes,
     )
     return _describe(experience, f"Updated {experience.id}: attempt {experience.iterations}.")
 
@@ -110,8 +113,10 @@ def resolve_experience(served: ServedStore, arguments: Mapping[str, Any]) -> Ans
         lesson=Lesson(what_worked, takeaway) if what_worked or takeaway else None,
         automatic=arguments.get("automatic", False),
     )
-    context, tenant = _indexing_context(served), _own_tenant(served)
-    experience = resolve_experience(context, _name(arguments), outcome, now=_now(), tenant=tenant)
+    context, tenant = _indexing_context(served), served.tenant_to_write()
+    experience = resolve_experience(
+        context, arguments.get("id", ""), outcome, now=datetime.now(UTC), tenant=tenant
+    )
     start_values_refresh(context, served.settings.store, tenant)
     return _describe(experience, f"Resolved {experience.id} as {experience.status} ({experience.tier}).")
 
@@ -132,26 +137,8 @@ def premortem(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     return Answer((text,), facts)
 
 
-def _own_tenant(served: ServedStore) -> str:
-    """Return the one tenant that is written to."""
-    # With several tenants it would be a guess whose memory is written.
-    if len(served.tenants) != 1:
-        raise InvalidInput(
-            f"This server reads {', '.join(served.tenants)}; start one with a single --tenant to write."
-        )
-    return served.tenants[0] or DEFAULT_TENANT
-
-
 def _indexing_context(served: ServedStore) -> "IndexingContext":
     return served.weft(create=True).indexing_context()
-
-
-def _name(arguments: Mapping[str, Any]) -> str:
-    return str(arguments.get("id", ""))
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _describe(experience: Experience, opening: str) -> Answer:

@@ -186,8 +186,11 @@ def list_jobs(service: Service, caller: CurrentCaller) -> Response:
 
     held = [store] if isinstance(store, PostgresStore) else store.answering()
     jobs = [job for each in held for job in JobQueue(each).list_jobs() if caller.readable([job.tenant])]
-    names = JobOutput.model_fields
-    return answer({"jobs": [{name: getattr(job, name) for name in names} for job in jobs]})
+    names, shown = JobOutput.model_fields, service.ids()
+    # The store counts the jobs of all tenants together.
+    return answer(
+        {"jobs": [{**{name: getattr(job, name) for name in names}, "id": shown.show(job.id)} for job in jobs]}
+    )
 
 
 @router.get("/api/admin/snapshots", response_model=SnapshotsOutput)

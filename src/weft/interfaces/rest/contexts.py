@@ -23,10 +23,10 @@ from weft.assemblers.knowledge.lists import ContextNode, Entity, EntryPoint
 from weft.errors import UnknownName
 from weft.interfaces.ask import Targets, blend_topics
 from weft.interfaces.describe import relevance
+from weft.interfaces.ids import PublicIds
 from weft.interfaces.request import CONTEXT_FIELDS, fields_for, make_request, make_view
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service, Turn
 from weft.interfaces.rest.convert import answer, candidate_from, edge_shape, encoded, node_shape
-from weft.interfaces.rest.ids import PublicIds
 from weft.interfaces.rest.nodes_and_edges import NodeId, node_of
 from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import ContextRequest, FilterInput, Neighbourhood, SearchRequest
@@ -42,6 +42,8 @@ from weft.store.records import ListedEdge
 
 KNOWLEDGE: Final = "knowledge"
 """The profile of the documented lists, and of a page whose request names no profile."""
+_BYTES_A_TOKEN: Final = 4
+"""Bytes of English for each token, about."""
 _EDGES_PER_NODE: Final = 5
 """Edges read for each node of a neighbourhood, at most: an answer with more of them is hard to draw."""
 _FLAGS: Final = ("include_entities", "include_examples", "include_schemas")
@@ -175,8 +177,16 @@ def _signals(score: Score) -> set[str]:
     return {*score.weights, *score.boosts, *(name for weights in score.without.values() for name in weights)}
 
 
-def _page_fields(page: Context) -> dict[str, Any]:
+def _page_fields(page: Context, ids: PublicIds) -> dict[str, Any]:
     """Return the fields of an answer beside the lists: the page, its ledger and its manifest."""
+    ledger = [
+        replace(
+            entry,
+            id=ids.show(entry.id),
+            path=tuple(replace(step, id=ids.show(step.id)) for step in entry.path),
+        )
+        for entry in page.ledger
+    ]
     return {
         "text": page.text,
         "format": page.format,
@@ -184,7 +194,7 @@ def _page_fields(page: Context) -> dict[str, Any]:
         "token_model": page.token_model,
         "hash": page.hash,
         "sources": page.sources,
-        "ledger": page.ledger,
+        "ledger": ledger,
         "manifest": page.manifest,
     }
 
@@ -204,12 +214,16 @@ def context(
     service.metrics.cache.labels("miss").inc()
     notes = _tenant_notes(body.tenant_ids, {tenant for tenant, _ in state.versions})
     with turn:
-        answer_body, lasting = _compute_answer(body, service, weft, caller, notes)
+        answer_body, counted, lasting = _compute_answer(body, service, weft, caller, notes)
         content = encoded(answer_body)
+    # Where nothing limits them, the tokens of lists are not counted one by one.
+    tokens = len(content) // _BYTES_A_TOKEN if counted is None else counted
+    service.metrics.tokens.inc(tokens)
+    service.quotas.spend(caller.key, tokens)
     # An answer from which something was left out for want of time is not for the next caller.
     if lasting and not deadline.notes():
         # The gate asks for it, before a route is looked for.
-        service.answers.keep(request.state.asked, Remembered(state, content), owner=caller.key)
+        service.answers.keep(request.state.asked, Remembered(state, content, tokens), owner=caller.key)
     return Response(content, media_type="application/json")
 
 
@@ -234,28 +248,22 @@ def _check_names(body: ContextRequest, weft: Weft) -> None:
 
 def _compute_answer(
     body: ContextRequest, service: Served, weft: Weft, caller: Caller, notes: list[str]
-) -> tuple[dict[str, Any], bool]:
-    """Return the answer, and whether it stays true until the tenants change."""
+) -> tuple[dict[str, Any], int | None, bool]:
+    """Return the answer, its tokens if they were counted, and whether it stays true until the tenants change."""
     clock, tenants = service.metrics.clock(), caller.readable(body.tenant_ids)
     if not _wants_page(body):
         request = _knowledge_request(body)
         lists = weft.knowledge(request, tenants=tenants, token_model=body.token_model, observe=clock)
-        _count_tokens(service, caller, lists.stats.total_tokens or 0)
-        return _list_fields(lists, service.ids(), notes), True
+        return _list_fields(lists, service.ids(), notes), lists.stats.total_tokens, True
     session = None if body.session is None else caller.session(body.session)
     page = _make_page(body, service, tenants, clock, session)
-    _count_tokens(service, caller, page.tokens)
     with weft.reading(View(tenants, body.as_of, body.consistency or "")) as reading:
         lists = page_as_lists(page, reading.snapshot)
     # A page from a replica may be behind the versions in its key, and one that weighs age changes by itself.
     fresh = body.consistency in (None, STRONG)
     lasting = fresh and session is None and _is_timeless(weft.profile(page.profile))
-    return {**_list_fields(lists, service.ids(), notes), **_page_fields(page)}, lasting
-
-
-def _count_tokens(service: Served, caller: Caller, tokens: int) -> None:
-    service.metrics.tokens.inc(tokens)
-    service.quotas.spend(caller.key, tokens)
+    answered = {**_list_fields(lists, service.ids(), notes), **_page_fields(page, service.ids())}
+    return answered, page.tokens, lasting
 
 
 def _as_fields(listed: EntryPoint | ContextNode | Entity) -> dict[str, Any]:

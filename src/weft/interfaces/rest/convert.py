@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from starlette.responses import Response
 
 from weft.assemblers.knowledge.lists import node_content, split_content
-from weft.interfaces.rest.ids import PublicIds
+from weft.interfaces.ids import PublicIds
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.requests import CandidateInput, NodeInput
 from weft.model import Alias, Node, Origin

@@ -142,6 +142,8 @@ class Gate:
             # In a thread, because a store on a server takes its time to say what has changed.
             if not await anyio.to_thread.run_sync(self._served.is_true, remembered):
                 return False
+        # Remembered or not, a caller is given no more than its limit.
+        self._served.quotas.spend(scope["state"]["caller"].key, remembered.tokens)
         scope["route"] = _RememberedRoute(_REMEMBERED_PATH)
         self._served.metrics.cache.labels("hit").inc()
         size = str(len(remembered.content)).encode()

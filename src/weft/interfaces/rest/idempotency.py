@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from weft.errors import StoreError
 from weft.interfaces.rest.problems import Problem
+from weft.interfaces.tenants import KEPT_ANSWERS
 
-FILE_NAME: Final = "idempotency.sqlite"
 HEADER: Final = b"idempotency-key"
 _KEPT_SECONDS: Final = 24 * 3600.0
 """Seconds for which an answer is kept: callers that were cut off try again within minutes."""
@@ -49,7 +49,7 @@ class KeptAnswers:
     """The answers to requests with an Idempotency-Key, of all processes of a service."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        self._file, self._clock = folder / FILE_NAME, clock
+        self._file, self._clock = folder / KEPT_ANSWERS, clock
 
     def begin(self, caller: str, key: str, digest: bytes) -> KeptAnswer | None:
         """Return the kept answer, or None if the request is to be done now; it is noted as begun.

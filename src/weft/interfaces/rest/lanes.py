@@ -23,6 +23,8 @@ _HEAVY_TURNS: Final = 10_000
 """Characters of the conversation before a question from which it is heavy: they are embedded turn by turn."""
 _HEAVY_CANDIDATES: Final = 50
 """Candidates from which a question is heavy: each is compared with the others."""
+_HEAVY_PATHS: Final = frozenset({"/explore/growth", "/explore/why", "/explore/judge"})
+"""Views of the explorer that make ten pages and more for one answer."""
 _HEAVY_TOPICS: Final = 4
 _HEAVY_DEPTH: Final = 5
 _HEAVY_LIMIT: Final = 200
@@ -116,7 +118,7 @@ def choose_lane(path: str, scope: Scope | None, body: bytes) -> LaneName:
         return LaneName.ADMIN
     if scope in (Scope.WRITE, Scope.MEMORY):
         return LaneName.BULK if len(body) > _BULK_BODY_BYTES else LaneName.WRITE
-    if path == "/api/context" and _is_heavy(body):
+    if path in _HEAVY_PATHS or (path == "/api/context" and _is_heavy(body)):
         return LaneName.HEAVY
     return LaneName.LIGHT
 

@@ -13,10 +13,10 @@ from msgspec import Struct
 from weft.api import Weft
 from weft.errors import StoreError
 from weft.interfaces.audit import AuditLog
+from weft.interfaces.ids import PublicIds
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.rest.addresses import Exposure
 from weft.interfaces.rest.idempotency import KeptAnswers
-from weft.interfaces.rest.ids import PublicIds
 from weft.interfaces.rest.logs import make_log
 from weft.interfaces.rest.metrics import Metrics
 from weft.interfaces.rest.problems import Problem
@@ -67,6 +67,7 @@ class Remembered(Struct, frozen=True):
 
     state: KnownState
     content: bytes
+    tokens: int = 0
 
 
 class AnswerCache:

@@ -38,7 +38,12 @@ _QUOTES: Final = re.compile(r"""^[rRuUbBfF]*("{3}|'{3}|"|')(.*)\1$""", re.DOTALL
 _LEGAL_NOTICE: Final = re.compile(r"copyright|licen[cs]e|SPDX-", re.IGNORECASE)
 _DOC_TAG: Final = re.compile(r"^(?:@\w|:\w+|\.\. |<\w+>$|[A-Z][a-z]+:\s*$)")
 _SPACES: Final = re.compile(r"\s+")
-_KINDS: Final = ("class", "function", "interface", "type", "module", "scope")
+_KINDS: Final = ("class", "function", "interface", "type", "module", "scope", "test", "suite")
+"""What a query marks as a definition. A test that is written as a call with a title, and a block of such tests,
+are called by their titles, as the programs that run them print these."""
+_TITLED: Final = frozenset({"test", "suite"})
+_TITLE_MARKS: Final = re.compile(r"[\"'`(),#~/\s]+")
+"""Quotes of a title, and characters that stand between the parts of a key."""
 _REFERENCE_KINDS: Final = ("call", "use", "base")
 _METHOD_OWNERS: Final = frozenset({"class", "interface", "type", "scope"})
 """A function inside one of these is a method."""
@@ -171,7 +176,7 @@ def _find_definitions(matches: Iterable["Captures"]) -> list[_Definition]:
         if kind is None or "name" not in captures:
             continue
         node = captures[kind][0]
-        name = _read_name(captures["name"][0])
+        name = _read_title(captures["name"][0]) if kind in _TITLED else _read_name(captures["name"][0])
         if "owner" in captures:
             name = f"{_read_name(captures['owner'][0])}.{name}"
         body = captures["body"][0] if "body" in captures else None
@@ -205,15 +210,16 @@ def _nest_definitions(definitions: Sequence[_Definition]) -> tuple[list[_Scope],
             enclosing.pop()
         if any(outer.kind in ("function", "method") for outer in enclosing):
             continue
-        outer = enclosing[-1] if enclosing else None
-        name = f"{outer.name}.{definition.name}" if outer else definition.name
+        outer = _find_outer(definition, enclosing)
+        joint = " " if definition.kind in _TITLED else "."
+        name = f"{outer.name}{joint}{definition.name}" if outer else definition.name
         if node.type in _EQUATIONS and scopes and scopes[-1].symbol is not None and scopes[-1].name == name:
             symbols[-1] = replace(symbols[-1], last_line=_last_row(node) + 1)
             scopes[-1].end = node.end_byte
             enclosing.append(scopes[-1])
             continue
-        scope = _Scope(node.start_byte, node.end_byte, definition.kind, name, None)
-        if definition.kind == "scope":
+        scope = _Scope(node.start_byte, node.end_byte, _node_kind(definition), name, None)
+        if definition.kind in ("scope", "suite"):
             framing += [node.start_point.row + 1, node.end_point.row + 1]
         else:
             scope.symbol = len(symbols)
@@ -227,6 +233,12 @@ def _nest_definitions(definitions: Sequence[_Definition]) -> tuple[list[_Scope],
     return scopes, symbols, tuple(framing)
 
 
+def _find_outer(definition: _Definition, enclosing: Sequence[_Scope]) -> _Scope | None:
+    """Return the definition around this one whose name begins its own; a suite names only the tests in it."""
+    is_test = definition.kind in _TITLED
+    return next((scope for scope in reversed(enclosing) if is_test or scope.kind != "suite"), None)
+
+
 def _make_symbol(definition: _Definition, name: str, parent: str, outer: _Scope | None) -> Symbol:
     leading = list(_leading_nodes(definition.outer))
     first = (leading[0] if leading else definition.outer).start_point.row + 1
@@ -234,13 +246,17 @@ def _make_symbol(definition: _Definition, name: str, parent: str, outer: _Scope 
     comments = [_node_text(node) for node in leading if node.type in _COMMENT_TYPES]
     return Symbol(
         name=name,
-        kind="method" if definition.kind == "function" and is_owned else definition.kind,
+        kind="method" if definition.kind == "function" and is_owned else _node_kind(definition),
         first_line=first,
         last_line=max(first, _last_row(definition.outer) + 1),
         parent=parent,
         signature=_read_signature(definition),
         summary=_read_docstring(definition.body) or summary_of_comments(comments),
     )
+
+
+def _node_kind(definition: _Definition) -> str:
+    return "function" if definition.kind == "test" else definition.kind
 
 
 def _leading_nodes(node: "SyntaxNode") -> Iterator["SyntaxNode"]:
@@ -365,6 +381,12 @@ def _read_name(node: "SyntaxNode") -> str:
     """Return a name with dots between its parts, without type arguments and quotes."""
     name = _NAME_SEPARATORS.sub(".", _SPACES.sub("", _node_text(node).split("<", 1)[0].strip("\"'`")))
     return name[:_MAX_NAME_CHARACTERS].strip(".")
+
+
+def _read_title(node: "SyntaxNode") -> str:
+    """Return the title of a test or a suite, without its quotes and what has a meaning in a key."""
+    title = _SPACES.sub(" ", _TITLE_MARKS.sub(" ", _node_text(node)))
+    return title[:_MAX_NAME_CHARACTERS].strip()
 
 
 def _node_text(node: "SyntaxNode") -> str:

@@ -13,7 +13,8 @@ import orjson
 from msgspec import Struct
 
 from weft.sources.configuration.parts import list_titles
-from weft.sources.values import check_yaml_depth
+from weft.sources.files import error_line
+from weft.sources.values import check_yaml_depth, yaml_loader
 
 _MAX_ALIASES: Final = 100
 """References in a YAML file beyond which it is not loaded: nested ones multiply what they stand for."""
@@ -74,7 +75,7 @@ def parse(text: str, language: str) -> Parsed:
         return Parsed(data="data: nested too deeply")
     except ValueError as error:
         return Parsed(
-            problem=f"Not {_NAMES[language]} ({_one_line(error)}); kept as text. Correct it and index again."
+            problem=f"Not {_NAMES[language]} ({error_line(error)}); kept as text. Correct it and index again."
         )
     return Parsed(value, data=_data_reason(value, language))
 
@@ -118,7 +119,7 @@ def _parse_yaml(text: str) -> object:
     # Loaded here, because only reading such files needs it.
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = yaml_loader()
     check_yaml_depth(text)
     try:
         # Events are read first: they find every error and expand no reference.
@@ -140,10 +141,6 @@ _PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
     "yaml": _parse_yaml,
 }
 _NAMES: Final = {"toml": "TOML", "json": "JSON", "jsonc": "JSON", "yaml": "YAML"}
-
-
-def _one_line(error: ValueError) -> str:
-    return " ".join(str(error).split())[:160]
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:

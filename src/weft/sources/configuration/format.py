@@ -1,7 +1,6 @@
 """Read configuration and build files as text with exact lines: a node a file, and one a part of a long file."""
 
 import codecs
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
@@ -30,8 +29,9 @@ from weft.sources.files import (
 )
 from weft.sources.walk_files import File
 from weft.text.redact import redact
+from weft.text.slugs import number_repeated, title_slug
 
-_READER_VERSION: Final = "1"
+_READER_VERSION: Final = "2"
 """Part of every stamp; to be changed whenever the same file would give other nodes."""
 _MAX_JSON_BYTES: Final = 100_000
 _MAX_BYTES: Final = 400_000
@@ -42,8 +42,8 @@ _CONTAINS_WEIGHT: Final = 0.5
 """Like that from a code file to its definitions."""
 _FILE_NAME_CONFIDENCE: Final = 0.9
 """Confidence of a bare file name as an alias: several folders may have a file of that name."""
-_MAX_SLUG_CHARACTERS: Final = 80
-_NOT_IN_SLUG: Final = re.compile(r"[^\w.]+")
+_MANIFEST_SUFFIXES: Final = frozenset({".csproj", ".fsproj", ".gemspec"})
+"""Suffixes of manifests that bear the name of their project, by which they are found all the same."""
 _UTF16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -134,9 +134,14 @@ def read_configuration(file: File, language: str, settings: SourceSettings, *, h
     lines = safe.text.split("\n")
     summary = redact(summarise(file.name, text, language, parsed.value)).text
     name = PurePosixPath(file.name).name
-    alias = (Alias(name, settings.maker, _FILE_NAME_CONFIDENCE),) if has_alias and name != file.name else ()
+    suffix = PurePosixPath(name).suffix.lower()
+    called = (
+        *([name] if has_alias and name != file.name else ()),
+        *([suffix] if suffix in _MANIFEST_SUFFIXES else ()),
+    )
+    aliases = tuple(Alias(label, settings.maker, _FILE_NAME_CONFIDENCE) for label in called)
     first, *others = _make_nodes(file.name, lines, language, settings)
-    nodes = (replace(first, summary=summary, aliases=alias), *others)
+    nodes = (replace(first, summary=summary, aliases=aliases), *others)
     edges = tuple(
         Edge(nodes[0].key, node.key, "contains", weight=_CONTAINS_WEIGHT, tenant=settings.tenant)
         for node in nodes[1:]
@@ -151,13 +156,10 @@ def _make_nodes(path: str, lines: Sequence[str], language: str, settings: Source
     head = Part(path, 1, first.last)
     key = f"{settings.source}:{path}"
     made = [_make_node(key, path, head, lines, language, settings)]
-    used: dict[str, int] = {}
-    for part in parts:
-        slug = _NOT_IN_SLUG.sub("-", part.title.lower()).strip("-")[:_MAX_SLUG_CHARACTERS] or "part"
-        used[slug] = used.get(slug, 0) + 1
-        number = f"-{used[slug]}" if used[slug] > 1 else ""
+    slugs = number_repeated(title_slug(part.title) or "part" for part in parts)
+    for part, slug in zip(parts, slugs, strict=True):
         titled = Part(f"{path}, {part.title}", part.first, part.last)
-        made.append(_make_node(f"{key}#{slug}{number}", path, titled, lines, language, settings))
+        made.append(_make_node(f"{key}#{slug}", path, titled, lines, language, settings))
     return made
 
 

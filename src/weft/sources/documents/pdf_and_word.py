@@ -16,7 +16,7 @@ from weft.ports import Problem
 from weft.sources.documents import DocumentFiles, ParsedDocument, title_from_name
 from weft.sources.documents.archives import ARCHIVE_ERRORS, check_archive
 from weft.sources.documents.sections import Document, Heading
-from weft.sources.files import clean
+from weft.sources.files import clean, error_line
 
 if TYPE_CHECKING:
     from docx.table import Table
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _MAX_FILE_BYTES: Final = 128_000_000
 """A larger file is mostly scans or pictures, which have little text, and is held in memory while it is read."""
-_MAX_ERROR_CHARACTERS: Final = 120
-"""How much of the library's complaint a problem quotes."""
 _MAX_PAGES: Final = 5_000
 """Extracting the text of a page is slow: with a higher limit one PDF may hold up indexing for minutes."""
 _MAX_LEVEL: Final = 6
@@ -63,8 +61,7 @@ class Pdf(DocumentFiles):
                 return None, (Problem(name, reason),)
             return _pdf_document(reader, name)
         except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-            why = " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
-            return None, (Problem(name, f"The PDF is broken ({why}). Save it anew."),)
+            return None, (Problem(name, f"The PDF is broken ({error_line(error)}). Save it anew."),)
 
 
 def _pdf_document(reader: "PdfReader", name: str) -> ParsedDocument:
@@ -138,8 +135,7 @@ class Docx(DocumentFiles):
         except SourceError as error:
             return None, (Problem(name, str(error)),)
         except (*ARCHIVE_ERRORS, PackageNotFoundError, SyntaxError) as error:
-            why = " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
-            return None, (Problem(name, f"The Word document is broken ({why}). Save it anew."),)
+            return None, (Problem(name, f"The Word document is broken ({error_line(error)}). Save it anew."),)
 
 
 def _word_document(blocks: Iterable[Any], title: str, name: str) -> Document:

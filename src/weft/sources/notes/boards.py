@@ -11,10 +11,19 @@ from msgspec import Struct, field
 
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import NOTE_FORM, Problem, Unit
-from weft.sources.files import MAX_TEXT_CHARACTERS, File, SourceSettings, clean, decode, file_stamp, read_bytes
+from weft.sources.files import (
+    MAX_TEXT_CHARACTERS,
+    File,
+    SourceSettings,
+    clean,
+    decode,
+    error_line,
+    file_stamp,
+    read_bytes,
+)
 from weft.sources.notes.note_index import NoteIndex, NoteNames
 from weft.sources.notes.references import NOTE_SUFFIXES, Reference, find_references, find_tags
-from weft.sources.values import check_yaml_depth, to_json
+from weft.sources.values import load_yaml, to_json
 from weft.text.redact_source import redact_source
 
 BOARD_SUFFIXES: Final = frozenset({".canvas", ".base"})
@@ -23,7 +32,6 @@ _NOTE_SUFFIXES: Final = tuple(NOTE_SUFFIXES)
 _VERSION: Final = 1
 """To be changed whenever the same file would give other nodes or edges."""
 _MAX_BYTES: Final = 4 * MAX_TEXT_CHARACTERS
-_YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Notes, folders and tags that the filters of a base name.
 _FILTER_LINK: Final = re.compile(r"""(?:hasLink|link|file)\(\s*["']([^"'\n]+)["']""")
 
@@ -105,9 +113,7 @@ class Boards:
             node, edges = read(file, safe.text)
         except (msgspec.MsgspecError, yaml.YAMLError, ValueError, RecursionError) as error:
             kind = "canvas" if is_canvas else "base"
-            reason = (
-                f"It is no {kind} that can be read ({' '.join(str(error).split())[:160]}). Save it in Obsidian."
-            )
+            reason = f"It is no {kind} that can be read ({error_line(error)}). Save it in Obsidian."
             return Unit(unit, stamp, problems=(*problems, Problem(unit, reason)))
         return Unit(unit, stamp, (node,), edges, problems, redacted=len(safe.kinds))
 
@@ -140,8 +146,7 @@ class Boards:
         return node, tuple(edges.values())
 
     def _read_base(self, file: File, text: str) -> tuple[Node, tuple[Edge, ...]]:
-        check_yaml_depth(text)
-        loaded = to_json(yaml.load(text, Loader=_YAML_LOADER) or {})
+        loaded = to_json(load_yaml(text) or {})
         if not isinstance(loaded, Mapping):
             raise ValueError("not `key: value` lines")
         node = self._node(file, "base", text.rstrip("\n"), summary=_describe_base(loaded), language="yaml")

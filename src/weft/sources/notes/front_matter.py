@@ -9,17 +9,14 @@ from msgspec import Struct
 
 from weft.model import Json
 from weft.ports import Problem
-from weft.sources.values import UnusableValue, check_yaml_depth, to_json
+from weft.sources.files import error_line
+from weft.sources.values import UnusableValue, load_yaml, to_json
 
 Value = TypeVar("Value")
 
 _FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _MAX_FRONT_MATTER_CHARACTERS: Final = 65_536
 """Longer front matter is not parsed: YAML is slow, and nobody writes as much by hand."""
-_MAX_ERROR_CHARACTERS: Final = 160
-"""How much of the YAML parser's complaint a problem quotes."""
-_YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The parser in C is about ten times as fast; some builds of PyYAML lack it."""
 
 
 def split_front_matter(text: str, where: str) -> tuple[dict[str, Json], str, int, tuple[Problem, ...]]:
@@ -29,10 +26,8 @@ def split_front_matter(text: str, where: str) -> tuple[dict[str, Json], str, int
         return {}, text, 1, ()
     body, line = text[block.end() :], text.count("\n", 0, block.end()) + 1
     values, reason = _parse_yaml(block.group(1))
-    if reason:
-        problem = Problem(f"{where}:1", f"{reason} The note is indexed without its front matter.")
-        return values, body, line, (problem,)
-    return values, body, line, ()
+    problem = Problem(f"{where}:1", f"{reason} The note is indexed without its front matter.")
+    return values, body, line, (problem,) if reason else ()
 
 
 def _parse_yaml(block: str) -> tuple[dict[str, Json], str]:
@@ -41,11 +36,9 @@ def _parse_yaml(block: str) -> tuple[dict[str, Json], str]:
         limit = _MAX_FRONT_MATTER_CHARACTERS
         return {}, f"The front matter has {len(block):,} characters; at most {limit:,} are read."
     try:
-        check_yaml_depth(block)
-        loaded = yaml.load(block, Loader=_YAML_LOADER)
+        loaded = load_yaml(block)
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        message = " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
-        return {}, f"The front matter is not YAML ({message})."
+        return {}, f"The front matter is not YAML ({error_line(error)})."
     if loaded is None:
         return {}, ""
     if not isinstance(loaded, Mapping):

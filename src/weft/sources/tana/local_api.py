@@ -23,6 +23,7 @@ from msgspec import Struct, field
 
 from weft.errors import SourceError
 from weft.model import Json
+from weft.runtime.endpoint import NoRedirects
 from weft.sources.tana.export import PlainName, field_key, plain_name
 
 DEFAULT_HOST: Final = "127.0.0.1:8262"
@@ -50,14 +51,6 @@ class ApiUnavailable(SourceError):
 
 class NodeNotFound(ApiUnavailable):
     """The Local API has no such node."""
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A handler that follows no redirects, so that the token is never sent to another address."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """Refuse every redirect."""
-        return
 
 
 class TanaApi(Struct, frozen=True):
@@ -125,7 +118,7 @@ class TanaApi(Struct, frozen=True):
         address = f"http://{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
         request = urllib.request.Request(address, headers={"Authorization": f"Bearer {self.token}"})
         # Proxies of the environment are for the web, not for a program on the same machine.
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirects)
         try:
             with opener.open(request, timeout=self.timeout) as answer:
                 return json.loads(answer.read(_MAX_ANSWER_BYTES))

@@ -13,6 +13,7 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 import orjson
 import xxhash
 
+from weft.runtime.files import replace_file
 from weft.store.derived import Damaged, Progress
 
 VerifiedFiles: TypeAlias = set[tuple[str, str]]
@@ -29,10 +30,7 @@ def record_digests(folder: Path, record: Path) -> None:
     """Write the digests of all segment files in the folder to `record`; those already known are not read again."""
     known = _read_digests(record)
     digests = {path.name: known.get(path.name) or _file_digest(path) for path in _segment_files(folder)}
-    # Written aside and renamed, so that readers see the old record or the new one.
-    draft = record.with_suffix(".draft")
-    draft.write_bytes(orjson.dumps(digests))
-    draft.replace(record)
+    replace_file(record, orjson.dumps(digests))
 
 
 def check_digests(folder: Path, record: Path, verified: VerifiedFiles) -> None:

@@ -38,6 +38,8 @@ from weft.store.derived import (
     cut_at_tie,
     earlier_state,
     no_proposals,
+    nodes_with_long_values,
+    passing_nodes,
     quantise_query,
     read_terms,
     term_weights,
@@ -46,7 +48,6 @@ from weft.store.embedded import lexical, vectors
 from weft.store.embedded.files import G, Generations, VerifiedFiles, record_digests
 from weft.store.embedded.lexical import LexicalWriter
 from weft.store.embedded.vector_writer import VectorWriter, start_columns
-from weft.store.records import MAX_FACET_VALUE_LENGTH
 
 if TYPE_CHECKING:
     from weft.ports.stores import Ids, Scores, Vectors
@@ -115,11 +116,11 @@ class EmbeddedIndex:
         # Few passages are compared sooner than the engine is loaded.
         small = self._small.get(snapshot, self._exact_below, read_terms)
         if small is not None:
-            return Proposals(*small.lexical(weights, mean_length, _passing_nodes(snapshot, filter), limit))
+            return Proposals(*small.lexical(weights, mean_length, passing_nodes(snapshot, filter), limit))
         generation, overlay, notes = self._choose_state(self._lexical, snapshot)
         found = []
         if generation:
-            scope = Scope(snapshot.view, filter, overlay.masked, _nodes_with_long_values(snapshot, filter))
+            scope = Scope(snapshot.view, filter, overlay.masked, nodes_with_long_values(snapshot, filter))
             try:
                 found.append(generation.search(weights, scope, limit))
             except Damaged:
@@ -127,7 +128,7 @@ class EmbeddedIndex:
                 self._mark_damage(self._lexical)
                 return self.lexical(snapshot, term_hashes, filter, limit)
         if len(overlay.ids):
-            found.append(overlay.lexical(weights, mean_length, _passing_nodes(snapshot, filter), limit))
+            found.append(overlay.lexical(weights, mean_length, passing_nodes(snapshot, filter), limit))
         return Proposals(*_merge(snapshot, found, overlay), notes)
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
@@ -142,7 +143,7 @@ class EmbeddedIndex:
             rows = _rows_in_scope(generation, overlay, snapshot, filter)
             found.append(generation.search(query, rows, limit))
         if len(overlay.ids):
-            found.append(overlay.semantic(query, _passing_nodes(snapshot, filter), limit))
+            found.append(overlay.semantic(query, passing_nodes(snapshot, filter), limit))
         ids, scores = _merge(snapshot, found, overlay)
         return Proposals(*cut_at_tie(ids, scores, limit), notes)
 
@@ -292,11 +293,6 @@ def _count_bytes(folder: Path) -> int:
     return total
 
 
-def _passing_nodes(snapshot: Snapshot, filter: Filter) -> "Ids | None":
-    """Return the nodes that pass the filter, or None when all do."""
-    return None if filter.empty else snapshot.matching_ids(filter)
-
-
 def _rows_in_scope(
     generation: vectors.VectorGeneration, overlay: Overlay, snapshot: Snapshot, filter: Filter
 ) -> "Ids | None":
@@ -311,13 +307,6 @@ def _rows_in_scope(
     nodes = None if without_columns.empty else snapshot.matching_ids(without_columns)
     rows = generation.rows(Scope(snapshot.view, filter, overlay.masked, nodes))
     return rows if rows is None or len(rows) > _MAX_CACHED_ROWS else generation.row_cache.put(key, rows)
-
-
-def _nodes_with_long_values(snapshot: Snapshot, filter: Filter) -> "Ids | None":
-    """Return the nodes with the field values that are too long to be facets, or None when none is asked for."""
-    # Such values are no facets, so only the snapshot can compare them.
-    long_values = tuple(pair for pair in filter.where if len(pair[1]) > MAX_FACET_VALUE_LENGTH)
-    return snapshot.matching_ids(Filter(where=long_values)) if long_values else None
 
 
 def _merge(snapshot: Snapshot, found: "Sequence[tuple[Ids, Scores]]", overlay: Overlay) -> "tuple[Ids, Scores]":

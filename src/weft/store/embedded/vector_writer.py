@@ -11,6 +11,7 @@ import orjson
 from msgspec.structs import replace
 
 from weft.ports import ChangedPassage
+from weft.runtime.files import replace_file
 from weft.scoring.similarity import norms, sign_bits, stack_rows
 from weft.store.derived import Progress, pack_progress
 from weft.store.embedded.vectors import (
@@ -146,12 +147,11 @@ def start_columns(folder: Path, identity: str, dimensions: int) -> VectorState:
 
 
 def save_state(folder: Path, state: VectorState) -> None:
-    """Replace the state file in one step."""
+    """Replace the state file."""
     counts = {name: getattr(state, name) for name in ("epoch", "dimensions", "rows", "dead")}
     progress = pack_progress(state.progress).decode()
-    draft = state_path(folder).with_suffix(".draft")
-    draft.write_bytes(orjson.dumps({"format": FORMAT, "progress": progress, **counts, "digests": state.digests}))
-    draft.replace(state_path(folder))
+    plain = {"format": FORMAT, "progress": progress, **counts, "digests": state.digests}
+    replace_file(state_path(folder), orjson.dumps(plain))
 
 
 def _coded_names(passage: ChangedPassage) -> dict[str, str]:

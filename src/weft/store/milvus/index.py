@@ -18,7 +18,15 @@ from pymilvus.exceptions import MilvusException
 from weft.errors import StoreUnreachable
 from weft.model import STRONG, Filter
 from weft.ports import Proposals, Snapshot, Store
-from weft.store.derived import MAX_EXACT_PASSAGES, NODES_PER_PAGE, Overlay, SmallViews, earlier_state, no_proposals
+from weft.store.derived import (
+    MAX_EXACT_PASSAGES,
+    NODES_PER_PAGE,
+    Overlay,
+    SmallViews,
+    earlier_state,
+    no_proposals,
+    nodes_with_long_values,
+)
 from weft.store.milvus.catch_up import CatchUpLimits, bring_up_to_date, tail_pages
 from weft.store.milvus.collection import (
     Collection,
@@ -36,7 +44,6 @@ from weft.store.milvus.search import (
     vector_search,
     word_search,
 )
-from weft.store.records import MAX_FACET_VALUE_LENGTH
 
 if TYPE_CHECKING:
     from weft.ports.stores import Vectors
@@ -123,7 +130,7 @@ class MilvusIndex:
         """Search the collection, with what the snapshot says instead where the two differ."""
         consistency = snapshot.view.consistency
         level = consistency_level(consistency) if consistency else self._address.level
-        collection, nodes = self._collection(snapshot, level), _nodes_with_long_values(snapshot, filter)
+        collection, nodes = self._collection(snapshot, level), nodes_with_long_values(snapshot, filter)
         # No transaction spans the state and the search, so the state is compared before and after.
         for _ in range(_MAX_TRIES):
             state = collection.state()
@@ -131,7 +138,7 @@ class MilvusIndex:
             if difference is None:
                 break
             overlay = difference.overlay
-            condition = filter_expression(snapshot.view, filter, overlay.masked.tolist(), nodes)
+            condition = filter_expression(snapshot.view, filter, overlay.masked, nodes)
             found = [_NO_RESULTS] * len(searches)
             if difference.is_searchable:
                 found = search_collection(collection, searches, condition)
@@ -244,12 +251,6 @@ def _read_difference(snapshot: Snapshot, collection: Collection, state: Collecti
         nodes.update(page.changed_nodes)
     notes = (_SCANNED,) if len(nodes) > NODES_PER_PAGE else ()
     return _Difference(earlier_state(snapshot, sorted(nodes)), collection.exists(), notes)
-
-
-def _nodes_with_long_values(snapshot: Snapshot, filter: Filter) -> list[int] | None:
-    """Return the nodes with the field values that are too long to be facets, or None when none is asked for."""
-    long = tuple(pair for pair in filter.where if len(pair[1]) > MAX_FACET_VALUE_LENGTH)
-    return snapshot.matching_ids(Filter(where=long)).tolist() if long else None
 
 
 def _read_view(snapshot: Snapshot) -> Overlay:

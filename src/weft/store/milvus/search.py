@@ -21,6 +21,7 @@ from weft.store.derived import (
     build_overlay,
     cut_at_tie,
     no_proposals,
+    passing_nodes,
     quantise_query,
     term_weights,
 )
@@ -64,7 +65,7 @@ def word_search(snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, 
     weights, mean_length = term_weights(snapshot, term_hashes)
     if not weights or limit <= 0:
         return no_proposals()
-    nodes = _matching_nodes(snapshot, filter)
+    nodes = passing_nodes(snapshot, filter)
 
     def search_overlay(overlay: Overlay) -> Found:
         return overlay.lexical(weights, mean_length, nodes, limit)
@@ -82,7 +83,7 @@ def vector_search(snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: 
     query = quantise_query(snapshot, vector, limit)
     if isinstance(query, Proposals):
         return query
-    nodes = _matching_nodes(snapshot, filter)
+    nodes = passing_nodes(snapshot, filter)
 
     def search_overlay(overlay: Overlay) -> Found:
         return overlay.semantic(query, nodes, limit)
@@ -97,10 +98,6 @@ def vector_search(snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: 
     # A passage without a vector has zeros in the collection, which are near to everything.
     condition = " and embedded == true"
     return Search("vector", query.astype(np.float32).tolist(), limit, search_overlay, score, condition)
-
-
-def _matching_nodes(snapshot: Snapshot, filter: Filter) -> "Ids | None":
-    return None if filter.empty else snapshot.matching_ids(filter)
 
 
 def search_collection(collection: Collection, searches: Sequence[Search], condition: str) -> list[Found]:
@@ -144,7 +141,7 @@ def _query_terms(weights: Mapping[int, float]) -> dict[int, float]:
     return {min(term, LAST_TERM): weight for term, weight in weights.items() if math.isfinite(weight)}
 
 
-def filter_expression(view: View, filter: Filter, masked: Iterable[int], nodes: Sequence[int] | None) -> str:
+def filter_expression(view: View, filter: Filter, masked: "Ids", nodes: "Ids | None") -> str:
     """Return the condition for entities that the view and the filter let through.
 
     Entities of `masked` nodes are left out; `nodes` limits them to these nodes, unless it is None.
@@ -162,12 +159,12 @@ def filter_expression(view: View, filter: Filter, masked: Iterable[int], nodes: 
             parts.append(f"{name} >= {ABSENT + 1 if low is None else low}")
         if high is not None:
             parts.append(f"{name} <= {high}")
-    hidden = sorted(masked)
+    hidden = sorted(masked.tolist())
     if hidden:
-        parts.append(f"node not in [{', '.join(map(str, hidden))}]")
+        parts.append(f"node not in {hidden}")
     if nodes is not None:
         # No node has the id 0: without nodes nothing matches.
-        parts.append(f"node in [{', '.join(map(str, nodes))}]" if nodes else "node == 0")
+        parts.append(f"node in {nodes.tolist()}" if len(nodes) else "node == 0")
     return " and ".join(parts)
 
 

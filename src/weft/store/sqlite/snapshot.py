@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -12,7 +13,7 @@ from msgspec import Struct
 
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, QualityState, RecentChanges, TermStatistics
-from weft.runtime.cache import LruCache
+from weft.runtime.cache import CachedRows, LruCache
 from weft.scoring.similarity import unit_rows
 from weft.store import links
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, read_edge, read_nodes, read_passages
@@ -42,11 +43,16 @@ time."""
 MAX_CACHED_ROWS: Final = 4_000
 """Rows of one kind that a view keeps: the nodes and passages that a few dozen questions look at."""
 MAX_ROWS_AT_ONCE: Final = 1_000
-"""Rows of one read that are kept. A reader of more goes through the whole store and does not come back to them."""
+"""Rows of one read that are kept."""
+_MAX_CACHED_VECTORS: Final = 32_000
+"""Vectors that a view keeps, 10 MB of them: walks that sample links by relevance read thousands for one page."""
+_MAX_CACHED_HUBS: Final = 500
+"""Neighbour lists of hubs that a view keeps: of 480 neighbours, which are usual, they take 7 MB."""
+_CACHED_FAN_OUTS: Final = 2
+"""Lengths of such lists: a walk reads more at its first step than at the others."""
 _MAX_TEXT_CHARACTERS: Final = 16_000
 """Length of text up to which a node is kept, so that the cache stays below 64 million characters for a view."""
 
-Cached = TypeVar("Cached")
 Fact = TypeVar("Fact")
 
 
@@ -54,12 +60,15 @@ class ViewRows:
     """The rows that were read through one view of one state of a store; for any thread."""
 
     def __init__(self) -> None:
-        self.nodes = CachedNodes()
-        self.passages = CachedRows[PassageRow]()
-        self.passages_of = CachedRows[tuple[PassageRow, ...]]()
-        self.vectors = CachedRows[bytes]()
-        self.snippets = CachedRows[bytes]()
-        self.frequency = CachedRows[int]()
+        usual = MAX_CACHED_ROWS, MAX_ROWS_AT_ONCE
+        self.nodes = CachedNodes(*usual)
+        self.passages = CachedRows[PassageRow](*usual)
+        self.passages_of = CachedRows[tuple[PassageRow, ...]](*usual)
+        self.vectors = CachedRows[bytes](_MAX_CACHED_VECTORS, _MAX_CACHED_VECTORS)
+        self.snippets = CachedRows[bytes](*usual)
+        self.frequency = CachedRows[int](*usual)
+        self.hubs = LruCache[int, CachedRows[list[Row]]](_CACHED_FAN_OUTS)
+        """The lists of nodes with more neighbours than are listed, by how many of each were read."""
         self._facts: dict[str, Any] = {}
 
     def once(self, name: str, read: Callable[[], Fact]) -> Fact:
@@ -68,31 +77,6 @@ class ViewRows:
             self._facts[name] = read()
         fact: Fact = self._facts[name]
         return fact
-
-
-class CachedRows(dict[int, Cached]):
-    """Rows by their number; drops all when full, which changes no answer."""
-
-    def get_rows(
-        self, numbers: Iterable[int], read: Callable[[list[int]], Mapping[int, Cached]]
-    ) -> dict[int, Cached]:
-        """Return the rows that exist, in the order asked, reading those that are not cached."""
-        # All numbers are entered first, so that the result has their order whichever rows are cached.
-        found = {number: self.get(number) for number in numbers}
-        missing = [number for number, row in found.items() if row is None]
-        if missing:
-            fresh = read(missing)
-            found.update(fresh)
-            self._keep(fresh)
-        return {number: row for number, row in found.items() if row is not None}
-
-    def _keep(self, fresh: Mapping[int, Cached]) -> None:
-        if len(fresh) > MAX_ROWS_AT_ONCE:
-            return
-        if len(self) + len(fresh) > MAX_CACHED_ROWS:
-            # Clearing is one step for other threads, and cheaper than keeping an order of use for every row.
-            self.clear()
-        self.update(fresh)
 
 
 class CachedNodes(CachedRows[NodeRow]):
@@ -265,11 +249,15 @@ class SqliteSnapshot:
         """Return one unit vector a passage, a row of zeros where there is none."""
         embedder = self.embedder()
         # While a store is embedded anew, vectors of another width may be stored; those count as missing.
-        result = np.zeros((len(passage_ids), embedder[1] if embedder else 0), np.float32)
-        found = self._cache.vectors.get_rows(passage_ids, partial(self._read_vectors, dimensions=result.shape[1]))
+        dimensions = embedder[1] if embedder else 0
+        found = self._cache.vectors.get_rows(passage_ids, partial(self._read_vectors, dimensions=dimensions))
+        # Mostly every passage has a vector and is asked for once.
+        if len(found) == len(passage_ids):
+            return unit_rows(list(found.values()), dimensions)
+        result = np.zeros((len(passage_ids), dimensions), np.float32)
         if found:
             indexes = [index for index, passage_id in enumerate(passage_ids) if passage_id in found]
-            result[indexes] = unit_rows([found[passage_ids[index]] for index in indexes], result.shape[1])
+            result[indexes] = unit_rows([found[passage_ids[index]] for index in indexes], dimensions)
         return result
 
     def _read_vectors(self, passage_ids: Sequence[int], dimensions: int) -> dict[int, bytes]:
@@ -375,13 +363,17 @@ class SqliteSnapshot:
         ).fetchall()
         if fan_out > links.MAX_LISTED_NEIGHBOURS:
             # Of the few nodes with more neighbours than a list holds, the edges themselves are read.
-            arcs, hidden = links.unpack_lists(rows)
-            hubs = sorted({node_id for (node_id, _), count in hidden.items() if count})
-            if hubs:
-                listed = arcs[~np.isin(arcs["owner"], hubs)]
-                arcs = np.concatenate([listed, self._read_arcs(hubs)])
-                return links.adjacency_from_arcs(arcs, asked, fan_out, *names)
+            hubs = links.find_cut_lists(rows)
+            cached = self._cache.hubs.get_or_make(fan_out, lambda: CachedRows(_MAX_CACHED_HUBS, _MAX_CACHED_HUBS))
+            lists = cached.get_rows(sorted(hubs), partial(self._read_hubs, fan_out=fan_out))
+            rows = [*(row for row in rows if row[0] not in hubs), *chain.from_iterable(lists.values())]
         return links.adjacency_from_lists([(row[0], *row[3:]) for row in rows], asked, fan_out, *names)
+
+    def _read_hubs(self, hubs: Sequence[int], fan_out: int) -> dict[int, list[Row]]:
+        found: dict[int, list[Row]] = {}
+        for row in links.pack_lists(self._read_arcs(hubs), {}, links.rank_edge_types(self._edge_types), fan_out):
+            found.setdefault(row[0], []).append(row)
+        return found
 
     def _read_arcs(self, owners: Sequence[int]) -> links.Arcs:
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.interfaces.hooks.small_talk import wants_nothing
+from weft.interfaces.hooks.small_talk import points_back, wants_nothing
 
 ANSWERS = [
     "yes",
@@ -45,6 +45,13 @@ GO_AHEADS = [
     "yes, delete them all",
     "open a pr",
     "open the file again",
+    "continue where you left off",
+    "leave it as it is and skip the rest",
+    "squash the last two commits",
+    "show me what you changed",
+    "cherry-pick that onto the release branch",
+    "open a draft pull request",
+    "commit what we have so far",
 ]
 THANKS = [
     "thanks",
@@ -146,6 +153,11 @@ WANTED = [
     "explain the lease protocol",
     "list all endpoints that need a token",
     "日志在哪里？",
+    "what did we decide?",
+    "what's left to do?",
+    "what changed in the last release?",
+    "who merged the pull request?",
+    "show me the commits of last week",
 ]
 
 
@@ -166,6 +178,18 @@ def test_a_prompt_with_a_topic_may_want_something(prompt: str) -> None:
 @pytest.mark.parametrize("around", ["ok, {}", "Thanks! {}", "{} please", "yes and {}"])
 def test_courtesies_around_a_topic_hide_it_not(prompt: str, around: str) -> None:
     assert not wants_nothing(around.format(prompt))
+
+
+@pytest.mark.parametrize("prompt", ["that one failed too", "can we speed this up?", "show it as a chart"])
+def test_a_prompt_about_what_was_said_before_points_back(prompt: str) -> None:
+    assert points_back(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["refunds", "where are sessions stored?", "the parser loses the last byte of it, fix that"]
+)
+def test_a_prompt_that_can_be_understood_alone_points_nowhere(prompt: str) -> None:
+    assert not points_back(prompt)
 
 
 def test_a_long_prompt_always_has_a_topic() -> None:

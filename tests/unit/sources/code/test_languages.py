@@ -640,3 +640,76 @@ def test_a_text_that_is_a_definition_is_recognised_with_its_summary(language: st
 )
 def test_prose_that_begins_like_code_stays_prose(text: str) -> None:
     assert describe_snippet(text) is None
+
+
+TITLED_TESTS = {
+    "shop/order.test.js": """
+describe('Order', function () {
+  function make(lines) { return new Order(lines) }
+
+  describe("with `tax`", () => {
+    it('adds it (once)', async () => { make([]).total() })
+    test.each([1, 2])('adds %i', (rate) => { make([]).total(rate) })
+  })
+})
+it('is empty at first', () => make([]))
+""",
+    "shop/order.test.ts": """
+describe('Order', () => {
+  const make = (lines: Line[]) => new Order(lines)
+  describe('with tax', () => {
+    it('adds it once', async () => { make([]).total() })
+    it.each([1, 2])(`adds %i`, (rate: number) => { make([]).total(rate) })
+  })
+})
+it('is empty at first', () => make([]))
+""",
+    "shop/order_spec.rb": """
+describe "Order" do
+  def make(lines) = Order.new(lines)
+
+  context "with tax" do
+    it "adds it #once" do
+      make([]).total
+    end
+    specify("adds %i") { make([]).total(2) }
+  end
+end
+it "is empty at first" do
+  make([])
+end
+""",
+}
+
+
+@pytest.mark.parametrize("path", TITLED_TESTS)
+def test_a_test_that_is_a_call_with_a_title_is_a_function_of_that_title(path: str) -> None:
+    language = find_language(path)
+    assert language is not None
+    outline = parse_outline(TITLED_TESTS[path], language)
+    kinds = {symbol.name: symbol.kind for symbol in outline.symbols}
+    assert kinds == {
+        "make": "function",
+        "Order with tax adds it once": "function",
+        "Order with tax adds %i": "function",
+        "is empty at first": "function",
+    }
+    once = next(symbol for symbol in outline.symbols if symbol.name.endswith("once"))
+    assert "make" in {reference.name for reference in once.references}
+    assert "it" in once.signature
+    assert TITLED_TESTS[path].split("\n")[once.first_line - 1].strip().startswith("it")
+
+
+def test_tests_of_a_class_of_elixir_and_of_a_macro_of_cpp_have_their_titles() -> None:
+    elixir, cpp = find_language("order_test.exs"), find_language("order_test.cc")
+    assert elixir is not None
+    assert cpp is not None
+    text = (
+        'defmodule OrderTest do\ndescribe "total" do\ntest "adds tax", %{order: o} do\ntotal(o)\nend\nend\nend\n'
+    )
+    assert [symbol.name for symbol in parse_outline(text, elixir).symbols] == [
+        "OrderTest",
+        "OrderTest total adds tax",
+    ]
+    text = "TEST_F(OrderTest, AddsTax) { total(); }\nint total() { return 1; }\n"
+    assert [symbol.name for symbol in parse_outline(text, cpp).symbols] == ["OrderTest AddsTax", "total"]

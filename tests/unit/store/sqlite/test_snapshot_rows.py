@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from weft.indexing.prepare import prepare
-from weft.model import Node, View
+from weft.model import Edge, EdgeSet, Node, View
 from weft.ports import Changes
+from weft.runtime.cache import CachedRows
 from weft.store import SqliteStore
-from weft.store.sqlite.snapshot import CachedRows
+from weft.store.sqlite.snapshot import SqliteSnapshot
 from weft.tokens import counter_for
 
 COUNT, _ = counter_for("cl100k_base")
@@ -72,14 +73,35 @@ def test_rows_come_in_the_order_asked_with_absent_ones_left_out(store: SqliteSto
         assert [row.node_id for row in snapshot.passages_of_nodes([3, 9, 1])] == [3, 1]
 
 
+def test_the_links_of_a_hub_are_read_once_and_again_when_they_change(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, *(Node(f"a:{each}", "note") for each in range(300)))
+    edges = tuple(Edge("a:0", f"a:{each}", "names", each / 300) for each in range(1, 300))
+    store.write(Changes(edges=(EdgeSet("m@1", "default", edges),)))
+    read: list[object] = []
+    arcs = SqliteSnapshot._read_arcs
+    monkeypatch.setattr(SqliteSnapshot, "_read_arcs", lambda *given: read.append(given) or arcs(*given))
+
+    def neighbours() -> list[int]:
+        with store.snapshot(HERE) as snapshot:
+            return snapshot.adjacency([1], 280).neighbour.tolist()
+
+    assert neighbours() == neighbours() == [*range(300, 20, -1)]
+    assert len(read) == 1
+    store.write(Changes(edges=(EdgeSet("m@1", "default", edges[:-1]),)))
+    assert neighbours() == [*range(299, 19, -1)]
+    assert len(read) == 2
+
+
 def test_reading_through_everything_keeps_nothing() -> None:
-    cache = CachedRows[str]()
+    cache = CachedRows[str](4_000, 1_000)
     assert len(cache.get_rows(range(5_000), lambda asked: {each: str(each) for each in asked})) == 5_000
     assert not cache
 
 
 def test_what_is_kept_stays_below_a_limit() -> None:
-    cache = CachedRows[str]()
+    cache = CachedRows[str](4_000, 1_000)
     for start in range(0, 20_000, 500):
         asked = range(start, start + 500)
         assert cache.get_rows(asked, lambda missing: {each: str(each) for each in missing})[start] == str(start)

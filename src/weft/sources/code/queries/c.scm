@@ -1,4 +1,8 @@
 (function_definition
+  declarator: (function_declarator declarator: (identifier) @_test parameters: (parameter_list) @name)
+  body: (compound_statement) @body
+  (#any-of? @_test "TEST" "TEST_F" "TEST_P" "TYPED_TEST")) @test
+(function_definition
   declarator: [
     (function_declarator declarator: (_) @name)
     (pointer_declarator declarator: (function_declarator declarator: (_) @name))

@@ -8,6 +8,21 @@
   right: [(function_expression body: (_) @body) (arrow_function body: (_) @body)]) @function
 (method_definition name: (_) @name body: (_) @body) @function
 
+(call_expression
+  function: [
+    (identifier) @_test
+    (member_expression object: (identifier) @_test)
+    (call_expression function: (member_expression object: (identifier) @_test))]
+  arguments: (arguments . [(string) (template_string)] @name [(function_expression body: (_) @body) (arrow_function body: (_) @body)])
+  (#any-of? @_test "it" "test" "specify")) @test
+(call_expression
+  function: [
+    (identifier) @_suite
+    (member_expression object: (identifier) @_suite)
+    (call_expression function: (member_expression object: (identifier) @_suite))]
+  arguments: (arguments . [(string) (template_string) (identifier)] @name [(function_expression) (arrow_function)])
+  (#any-of? @_suite "describe" "context" "suite")) @suite
+
 (call_expression function: (identifier) @call)
 (call_expression function: (member_expression object: (_) @on property: (property_identifier) @call))
 (new_expression constructor: (identifier) @call)

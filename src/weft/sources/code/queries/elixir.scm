@@ -8,6 +8,9 @@
   (arguments . (binary_operator left: (call target: (identifier) @name) operator: "when")) (do_block)? @body
   (#any-of? @_kind "def" "defp" "defmacro" "defmacrop" "defguard" "defguardp")) @function
 
+(call target: (identifier) @_test (arguments . (string) @name) (do_block) @body (#any-of? @_test "test" "property")) @test
+(call target: (identifier) @_suite (arguments . (string) @name) (do_block) (#any-of? @_suite "describe")) @suite
+
 (call target: (identifier) @_kind (arguments . (alias) @base) (#any-of? @_kind "use" "@behaviour"))
 (call target: (identifier) @call
   (#not-any-of? @call

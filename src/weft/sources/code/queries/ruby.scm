@@ -3,6 +3,11 @@
 (method name: (_) @name) @function
 (singleton_method name: (_) @name) @function
 
+(call !receiver method: (identifier) @_test arguments: (argument_list . (string) @name) block: (_ body: (_) @body)
+  (#any-of? @_test "it" "test" "specify" "should" "scenario" "example")) @test
+(call method: (identifier) @_suite arguments: (argument_list . (_) @name) block: (_)
+  (#any-of? @_suite "describe" "context" "feature")) @suite
+
 (superclass [(constant) (scope_resolution)] @base)
 (call method: (identifier) @_mixin arguments: (argument_list (constant) @base) (#any-of? @_mixin "include" "extend" "prepend"))
 

@@ -49,10 +49,14 @@ class PublicIds:
         stored = self.read(int(name))
         if row := snapshot.nodes([stored]).get(stored):
             return row.node.key
+        found = snapshot.find([name]).get(name, ())
+        if int(name) not in found:
+            return name
         # What the store itself numbers so must not be found: the numbers could be tried one by one.
-        if int(name) in snapshot.find([name]).get(name, ()):
+        others = [id for id in found if id != int(name)]
+        if not others:
             raise UnknownName("node", name, ())
-        return name
+        return snapshot.nodes(others)[others[0]].node.key
 
     def _scramble(self, id: int) -> int:
         left, right = id >> _HALF_BITS, id & _HALF
