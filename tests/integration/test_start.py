@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from manuscripts import manuscript
 from weft import Node, Weft
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -83,3 +84,20 @@ def test_a_cold_hook_loads_neither_the_command_line_nor_the_heavy_parts_of_numpy
     assert "Lamp 7" in answer
     assert libraries(modules) <= FOR_A_PAGE
     assert not modules & (HEAVY_PARTS_OF_NUMPY | {"rich", "asyncio", "pydantic"})
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "reads_stories"),
+    [("clock.py", "def tick():\n    return 'wound'\n", False), ("novel.txt", manuscript(), True)],
+)
+def test_what_reads_stories_is_loaded_only_where_there_is_one(
+    tmp_path: Path, file: str, text: str, reads_stories: bool
+) -> None:
+    path = tmp_path / "home" / file
+    path.parent.mkdir()
+    path.write_text(text)
+    loaded(tmp_path / "store", "weft", "index", str(path.parent))
+    path.write_text(text + "\n# Mara wound the clock again.\n")
+    _, modules = loaded(tmp_path / "store", "weft", "index", str(path.parent))
+    assert "weft.indexing.ingest" in modules
+    assert ("weft.story.extract" in modules) is reads_stories

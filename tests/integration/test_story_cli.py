@@ -313,3 +313,46 @@ def test_a_chapter_that_is_not_there_cannot_be_corrected(cli: Cli, novel: list[s
     assert "No chapter of novel is called 'Nowhere'" in refused
     assert "No chapter of 'novel' was corrected" in cli("story", "chapters", "--undo", "novel", *novel).err
     assert "Unknown story" in cli("story", "chapters", "--begin", "other", "Line", *novel).err
+
+
+# --- several books in one folder ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_books(cli: Cli, tmp_path: Path) -> list[str]:
+    """The options that name a store with two novels, in each of which there is an Ann."""
+    folder, store = tmp_path / "shelf", ["--store", str(tmp_path / "shelf-store")]
+    folder.mkdir()
+    talk = '"Good day," said Ann {0}. "It rains," said {1}. They sat by the fire. Ann {0} laughed. {1} rose.\n\n'
+    holt = ["\n\n".join((f"Chapter {number}", talk.format("Holt", "Bram Vane"))) for number in (1, 2, 3)]
+    reed = ["\n\n".join((f"Chapter {number}", talk.format("Reed", "Colin Drew"))) for number in (1, 2)]
+    late = "Chapter 3: The Ball\n\nAnn Reed married Colin Drew. " + talk.format("Reed", "Colin Drew")
+    (folder / "garden.txt").write_text("\n".join(holt), encoding="utf-8")
+    (folder / "island.txt").write_text("\n".join((*reed, late)), encoding="utf-8")
+    assert cli("index", str(folder), *store).code == 0
+    return store
+
+
+def test_two_novels_in_a_folder_have_each_their_own_chapters_and_cast(cli: Cli, two_books: list[str]) -> None:
+    books = json.loads(cli("story", "chapters", "--json", *two_books).out)
+    assert {each["book"]: len(each["chapters"]) for each in books} == {"garden": 3, "island": 3}
+    found = listed(cli, *two_books)
+    assert {"Ann Holt", "Ann Reed", "Bram Vane", "Colin Drew"} <= found.keys()
+    assert "Ann Reed" not in str(found["Ann Holt"])
+
+
+def test_a_page_tells_which_of_two_novels_an_item_is_from(cli: Cli, two_books: list[str]) -> None:
+    page = cli("context", "Who is Colin Drew?", *two_books).out
+    assert "island.txt" in page and "garden.txt" not in page
+    narrative = cli("context", "Who is Colin Drew?", "--profile", "narrative", *two_books).out
+    assert "(island, " in narrative and "(garden, " not in narrative
+
+
+def test_each_of_two_novels_ends_with_its_own_chapter(cli: Cli, two_books: list[str]) -> None:
+    assert "marries Colin Drew" in cli("story", "timeline", *two_books).out
+    assert "marries" not in cli("story", "timeline", "--as-of", "2", *two_books).out
+    assert "Ann Holt" in listed(cli, "--as-of", "2", *two_books)
+
+
+def test_a_chapter_of_the_second_novel_is_corrected(cli: Cli, two_books: list[str]) -> None:
+    assert cli("story", "chapters", "--no-begin", "shelf", "Chapter 3: The Ball", *two_books).code == 0

@@ -15,10 +15,10 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from weft.errors import InvalidInput
-from weft.indexing.chapters import BOOK_FIELD
+from weft.indexing.chapters import BOOK_FIELD, PROSE_KINDS, STORIES_SOURCE
 from weft.indexing.relations import SETTINGS_SOURCE
 from weft.model import FOUND_ENTITY, STORY_MAKER, Alias, AliasSet, Edge, EdgeSet, Filter, Node, Origin, View
-from weft.ports import Changes, Snapshot, Store
+from weft.ports import Changes, Snapshot, Store, matching_nodes
 from weft.story import (
     KINDS,
     Correction,
@@ -32,20 +32,18 @@ from weft.story import (
     name_key,
     read_note_relations,
 )
+from weft.text.slugs import number_repeated
 
-STORY_VERSION: Final = "13"
+STORY_VERSION: Final = "15"
 """The version of story reading: raise it when the same prose would give other entities or relations."""
 
 _CORRECTIONS_SOURCE: Final = ":corrections"
 """The source under whose units corrections are kept: no real source has this name, so no indexing touches them."""
-_STORIES_SOURCE: Final = ":story"
-"""The source under whose units the stamps of stories are kept: no real source has this name."""
 _STORY_UNIT: Final = ":story"
 """The unit to which the found entities of a source belong: no file has this name."""
 
 _OF_SOURCE: Final = "//"
 """Stands between the name of a source and that of one of its books."""
-_PROSE_KINDS: Final = ("chapter", "scene")
 _MAX_SUMMARY_CHARACTERS: Final = 320
 """About two sentences of the passage that defines an entity."""
 _MAX_QUOTE_CHARACTERS: Final = 240
@@ -117,7 +115,7 @@ class ChangedStory(Struct, frozen=True):
 
     def stamped_unit(self) -> tuple[str, str, str, str]:
         """Return the unit to store once the whole story is written."""
-        return (self.tenant, _STORIES_SOURCE, self.name, self.stamp)
+        return (self.tenant, STORIES_SOURCE, self.name, self.stamp)
 
 
 class _StoryInput(Struct, frozen=True):
@@ -155,7 +153,7 @@ class _StoryInput(Struct, frozen=True):
 
 def changed_stories(store: Store, tenant: str, sources: Iterable[str]) -> Iterator[ChangedStory]:
     """Yield the stories, of the given sources and indexed before, whose prose, notes or corrections changed."""
-    stamps = store.units(tenant, _STORIES_SOURCE)
+    stamps = store.units(tenant, STORIES_SOURCE)
     # Stories indexed before are looked at too: a note of another source may describe their entities.
     for source in sorted({*sources, *(name.partition(_OF_SOURCE)[0] for name in stamps)}):
         with store.snapshot(View((tenant,))) as snapshot:
@@ -195,7 +193,7 @@ class ReadStory(Struct, frozen=True):
 
 def read_stories(store: Store, tenant: str, *, as_of: int | None = None) -> Iterator[ReadStory]:
     """Read every story of a tenant anew, or its chapters up to one."""
-    for name in sorted(store.units(tenant, _STORIES_SOURCE)):
+    for name in sorted(store.units(tenant, STORIES_SOURCE)):
         with store.snapshot(View((tenant,))) as snapshot:
             texts = [
                 node
@@ -212,12 +210,12 @@ def read_stories(store: Store, tenant: str, *, as_of: int | None = None) -> Iter
 
 def has_stories(store: Store, tenants: Iterable[str]) -> bool:
     """Return whether any of the tenants has a story."""
-    return any(store.units(tenant, _STORIES_SOURCE) for tenant in tenants)
+    return any(store.units(tenant, STORIES_SOURCE) for tenant in tenants)
 
 
 def _read_books(snapshot: Snapshot, source: str) -> dict[str, list[Node]]:
     """Read the chapters and scenes of a source with text by story, in narrative order, unnumbered ones last."""
-    nodes = _read_nodes(snapshot, Filter(kinds=_PROSE_KINDS, sources=(source,)))
+    nodes = matching_nodes(snapshot, Filter(kinds=PROSE_KINDS, sources=(source,)))
     books: dict[str, list[Node]] = {}
     for node in sorted(nodes, key=lambda node: (node.sequence is None, node.sequence or 0, node.key)):
         if node.text.strip():
@@ -228,12 +226,8 @@ def _read_books(snapshot: Snapshot, source: str) -> dict[str, list[Node]]:
 
 def _read_notes(snapshot: Snapshot) -> list[Node]:
     """Read the entities that somebody described, as opposed to those found in prose."""
-    nodes = _read_nodes(snapshot, Filter(kinds=KINDS))
+    nodes = matching_nodes(snapshot, Filter(kinds=KINDS))
     return sorted((node for node in nodes if FOUND_ENTITY not in node.key), key=lambda node: node.key)
-
-
-def _read_nodes(snapshot: Snapshot, wanted: Filter) -> list[Node]:
-    return [row.node for row in snapshot.nodes(snapshot.matching_ids(wanted).tolist()).values()]
 
 
 def _known_entity(note: Node) -> KnownEntity:
@@ -328,15 +322,12 @@ def _blank_markup(node: Node) -> str:
 
 def _entity_keys(story: Story, story_input: _StoryInput) -> list[str]:
     """Return a key for each entity: that of its note, or one made from its name, numbered where alike."""
-    times_used: dict[str, int] = {}
-    keys = []
     book = f"{_slug(story_input.book)}/" if story_input.book else ""
-    for entity in story.entities:
-        slug = _slug(entity.name.removeprefix("The ")) or "unnamed"
-        times_used[slug] = times_used.get(slug, 0) + 1
-        number = f"-{times_used[slug]}" if times_used[slug] > 1 else ""
-        keys.append(entity.note or f"{story_input.source}{FOUND_ENTITY}{book}{slug}{number}")
-    return keys
+    slugs = number_repeated(_slug(entity.name.removeprefix("The ")) or "unnamed" for entity in story.entities)
+    return [
+        entity.note or f"{story_input.source}{FOUND_ENTITY}{book}{slug}"
+        for entity, slug in zip(story.entities, slugs, strict=True)
+    ]
 
 
 def _slug(name: str) -> str:

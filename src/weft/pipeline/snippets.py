@@ -107,7 +107,7 @@ def rank_snippets(
         bridges = [candidate.parts.get("bridge", 0.0) for candidate in candidates]
         others += (_NAMED_BRIDGE_FACTOR - 1) * weights.get("bridge", 0.0) * factors * np.array(bridges)
     prose, heads = weigh_texts(candidates, owner.tolist(), columns.start.tolist(), columns.end.tolist())
-    score = (factors[owner] * measured * prose + others[owner]) * heads
+    score = factors[owner] * measured * prose * heads + others[owner]
     # What a shape wants of a text is wanted for its own sake, the rest of the text is not.
     shaped = np.array([weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates])
     if shaped.any():

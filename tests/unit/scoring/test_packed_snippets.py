@@ -119,7 +119,7 @@ import static shop.Tax.of;
 
 @pytest.mark.parametrize("language", HEADS)
 def test_a_head_of_a_file_that_only_imports_counts_little(language: str) -> None:
-    assert weigh_imports([HEADS[language]])[0] < 0.6
+    assert weigh_imports([HEADS[language]])[0] < 0.7
 
 
 def test_what_a_file_says_between_its_definitions_counts_whole() -> None:

@@ -41,7 +41,7 @@ _SHORT_HASH: Final = 12
 """Characters of a hash in keys: enough to be unique in repositories of millions of commits."""
 _TOUCHES: Final = "touches"
 
-_PARSER_VERSION: Final = "3"
+_PARSER_VERSION: Final = "4"
 """To be changed whenever the same commit would be read differently; commits in the cache are then read again."""
 _MAX_SHOWN_CHANGES: Final = 60
 """Changed lines of a commit up to which its first ones tell what it is about."""
@@ -205,6 +205,9 @@ class History:
         paths = {path for path, _ in known.items() ^ definitions.items()}
         if len(paths) > _MAX_CHANGED_FILES:
             return self._hashes, self._hashes
+        if not paths and is_new.issuperset(self._hashes[: len(new)]) and not self._rename_files(new):
+            # Newer than all others and without a rename, new commits tell nothing new about older ones.
+            return (), is_new
         renaming = self._cache.names_matching(_RENAME).intersection(self._hashes)
         contents = self._cache.contents_of(renaming)
         renames = [
@@ -221,6 +224,10 @@ class History:
                 paths.add(change.before)
         touching = [_PATH_FIELD + msgspec.json.encode(path).decode() for path in sorted(paths)]
         return renaming, is_new | self._cache.names_holding(touching).intersection(self._hashes)
+
+    def _rename_files(self, hashes: Sequence[str]) -> bool:
+        contents = self._cache.contents_of(hashes)
+        return any(change.before for content in contents.values() for change in unpack(content).changes)
 
     def _read_new(self, hashes: Sequence[str]) -> bool:
         """Read commits into the cache, and return whether git could show them all."""

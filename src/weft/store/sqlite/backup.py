@@ -91,6 +91,8 @@ def _make_backup(store: Path, target: Path, now: datetime) -> Backup:
 
 def check_backup(folder: Path) -> Backup:
     """Return what a backup holds; refuse one that is not whole."""
+    if not (folder / MANIFEST).is_file():
+        raise InvalidInput(f"There is no backup in {folder}. Give a folder that `weft backup` made.")
     try:
         held = orjson.loads((folder / MANIFEST).read_bytes())
         if held.pop("format") != _FORMAT or held.pop("version") != _VERSION:
