@@ -344,9 +344,10 @@ def test_two_novels_in_a_folder_have_each_their_own_chapters_and_cast(cli: Cli, 
 
 def test_a_page_tells_which_of_two_novels_an_item_is_from(cli: Cli, two_books: list[str]) -> None:
     page = cli("context", "Who is Colin Drew?", *two_books).out
-    assert "island.txt" in page and "garden.txt" not in page
+    assert "### Colin Drew\n*island.txt:3 · Chapter 1*" in page
     narrative = cli("context", "Who is Colin Drew?", "--profile", "narrative", *two_books).out
-    assert "(island, " in narrative and "(garden, " not in narrative
+    told = narrative.partition("### Colin Drew")[2].partition("###")[0]
+    assert "- (island, " in told and "(garden, " not in told
 
 
 def test_each_of_two_novels_ends_with_its_own_chapter(cli: Cli, two_books: list[str]) -> None:
