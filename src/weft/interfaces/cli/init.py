@@ -17,7 +17,6 @@ from weft.interfaces.cli import AsJson, StoreFolder, is_quiet, output
 from weft.interfaces.cli.index import write_report
 from weft.interfaces.cli.output import show_progress
 from weft.model import DEFAULT_TENANT, Filter
-from weft.sources.code.resolve import is_test
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -190,6 +189,9 @@ def _first_commands(weft: "Weft", kind: Kind) -> tuple[str, ...]:
 
 
 def _is_test(node: "Node") -> bool:
+    # Loaded here, because `weft --help` loads this module and needs none of it.
+    from weft.sources.code.resolve import is_test
+
     return is_test(node.origin.file or "")
 
 
