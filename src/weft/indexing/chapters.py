@@ -146,7 +146,7 @@ def _read_marks(store: Store, tenant: str, source: str) -> list[str]:
 def _read_lines(store: Store, tenant: str, source: str) -> set[str]:
     """Return the lines of a story's prose, as they are compared."""
     with store.snapshot(View((tenant,))) as snapshot:
-        nodes = matching_nodes(snapshot, Filter(kinds=("chapter", "scene"), sources=(source,)))
+        nodes = matching_nodes(snapshot, Filter(kinds=PROSE_KINDS, sources=(source,)))
     return {plain_line(line) for node in nodes for line in node.text.splitlines()}
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, StoreTooNew, WeftError
 from weft.runtime import deadline
@@ -107,7 +106,7 @@ def _connect_and_probe(uri: str, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _file_uri(file: Path, mode: str) -> str:
-    return f"file:{quote(file.resolve().as_posix())}?mode={mode}"
+    return f"{file.resolve().as_uri()}?mode={mode}"
 
 
 def _connect(uri: str, busy_seconds: float) -> sqlite3.Connection:

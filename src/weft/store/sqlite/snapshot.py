@@ -38,12 +38,14 @@ if TYPE_CHECKING:
 QUALITY: Final = "quality"
 """The name in `meta` of the state of the second vectors."""
 CACHED_VIEWS: Final = 4
-"""Views whose rows are kept. Each may hold MAX_CACHED_ROWS rows of five kinds; a server has few views at a
-time."""
+"""Views whose rows are kept, each up to the limits below; a server has few views at a time."""
 MAX_CACHED_ROWS: Final = 4_000
-"""Rows of one kind that a view keeps: the nodes and passages that a few dozen questions look at."""
+"""Rows of one kind that a view keeps: the nodes that a few dozen questions look at."""
 MAX_ROWS_AT_ONCE: Final = 1_000
 """Rows of one read that are kept."""
+_MAX_CACHED_PASSAGES: Final = 16_000
+"""The same for passages, of which a question looks at four times as many: some 15 MB, and a store of ten thousand
+nodes as a whole."""
 _MAX_CACHED_VECTORS: Final = 32_000
 """Vectors that a view keeps, 10 MB of them: walks that sample links by relevance read thousands for one page."""
 _MAX_CACHED_HUBS: Final = 500
@@ -62,8 +64,8 @@ class ViewRows:
     def __init__(self) -> None:
         usual = MAX_CACHED_ROWS, MAX_ROWS_AT_ONCE
         self.nodes = CachedNodes(*usual)
-        self.passages = CachedRows[PassageRow](*usual)
-        self.passages_of = CachedRows[tuple[PassageRow, ...]](*usual)
+        self.passages = CachedRows[PassageRow](_MAX_CACHED_PASSAGES, MAX_ROWS_AT_ONCE)
+        self.passages_of = CachedRows[tuple[PassageRow, ...]](_MAX_CACHED_PASSAGES, MAX_ROWS_AT_ONCE)
         self.vectors = CachedRows[bytes](_MAX_CACHED_VECTORS, _MAX_CACHED_VECTORS)
         self.snippets = CachedRows[bytes](*usual)
         self.frequency = CachedRows[int](*usual)

@@ -47,6 +47,20 @@ def test_the_help_of_every_command_ends_with_examples() -> None:
     assert {*COMMANDS, ""} - {*EXAMPLES} == set()
 
 
+def test_every_command_that_prints_an_answer_prints_it_as_json_too() -> None:
+    without = set()
+
+    def look(command: Any, words: tuple[str, ...]) -> None:
+        for name, below in getattr(command, "commands", {}).items():
+            look(below, (*words, name))
+        if not hasattr(command, "commands") and not any("--json" in each.opts for each in command.params):
+            without.add(" ".join(words))
+
+    look(typer.main.get_command(make_app(False)), ())
+    # Servers, a script for shells, and lines of JSON as they are.
+    assert without == {"explore", "mcp", "serve", "completion", "tenants export"}
+
+
 def test_examples_stand_line_by_line_at_the_end_of_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["index", "--help"]) == DONE
     assert capsys.readouterr().out.endswith(
