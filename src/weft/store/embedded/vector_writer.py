@@ -106,6 +106,8 @@ class VectorWriter:
     def _append(self, name: str, values: "NDArray[Any]", count: int) -> None:
         """Write behind the entries that count, over whatever a killed writer may have left there."""
         path = columns_path(self._folder, self._state.epoch) / name
+        # Where there are no rows yet, a loss of power may have left the state without its folder.
+        path.parent.mkdir(exist_ok=True)
         with path.open("r+b" if path.exists() else "w+b") as file:
             file.truncate(count * values.itemsize * (values.shape[1] if values.ndim > 1 else 1))
             file.seek(0, os.SEEK_END)

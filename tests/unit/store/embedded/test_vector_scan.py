@@ -1,5 +1,7 @@
 """The vector scan: exact for few rows, two-stage for many, and in both the same whatever the order of rows."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -123,6 +125,17 @@ def test_rows_are_compacted_and_the_older_folder_goes(tmp_path):
     still = before.search(query, before.rows(EVERYTHING), 1)[0].tolist()
     assert still == [1200], "an open state stays readable"
     assert 1200 not in after.search(query, after.rows(EVERYTHING), 500)[0]
+
+
+def test_an_empty_state_whose_folder_was_lost_is_written_to(tmp_path):
+    stored = quantise(clustered(5, 10))
+    state = start_columns(tmp_path, "store", WIDTH)
+    for path in tmp_path.glob("vectors-*"):
+        shutil.rmtree(path)
+    writer = VectorWriter(tmp_path, state)
+    writer.add(range(10), [tail_passage(number, stored[number]) for number in range(10)])
+    writer.commit(1)
+    assert open_generation(tmp_path).state.rows == 10
 
 
 def test_progress_remembers_recent_changes_up_to_a_bound():
