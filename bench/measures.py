@@ -8,8 +8,9 @@ from pathlib import Path
 
 def peak_megabytes() -> float:
     """Return the most memory this process has had resident, mapped files included."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1e6 if sys.platform == "darwin" else 1e3)
+    # What `getrusage` tells on Linux begins with the peak of the process that started this one.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    return _status_megabytes("VmHWM") or peak
 
 
 def own_megabytes() -> float:
@@ -17,9 +18,13 @@ def own_megabytes() -> float:
 
     Only Linux tells; elsewhere it is 0.
     """
+    return _status_megabytes("RssAnon")
+
+
+def _status_megabytes(name: str) -> float:
     status = Path("/proc/self/status")
     lines = status.read_text("utf-8").splitlines() if status.exists() else []
-    return next((int(line.split()[1]) / 1e3 for line in lines if line.startswith("RssAnon:")), 0.0)
+    return next((int(line.split()[1]) / 1e3 for line in lines if line.startswith(f"{name}:")), 0.0)
 
 
 def folder_bytes(folder: Path) -> int:

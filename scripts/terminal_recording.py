@@ -54,7 +54,7 @@ def record(session: Sequence[str] = SESSION) -> list[Line]:
             lines.append(Line(f"$ {command}", True, second))
             second += len(command) * _SECONDS_A_LETTER + 0.3
             printed, working = _run(command, working, folder)
-            for text in _wrap(printed):
+            for text in wrap(printed):
                 lines.append(Line(text, False, second))
                 second += _SECONDS_A_LINE
             second += _PAUSE_SECONDS
@@ -74,7 +74,7 @@ def _run(command: str, working: str, folder: str) -> tuple[str, str]:
     return done.stdout, Path(folder, ".working").read_text("utf-8").strip()
 
 
-def _wrap(printed: str) -> list[str]:
+def wrap(printed: str) -> list[str]:
     """Return the lines as a terminal of `COLUMNS` breaks them."""
     return [
         line[start : start + COLUMNS]

@@ -18,6 +18,7 @@ from typing import Final
 
 from weft.memory import Memory
 from weft.memory.exchange import Record, merge_records, read_lines, write_lines
+from weft.memory.memories import Earlier
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _STEP: Final = timedelta(minutes=1)
@@ -40,7 +41,9 @@ def random_edits(base: Mapping[str, Record], random: Random, edits: int) -> dict
         # A machine that changes a record has seen its last change.
         when = max(when, records[key].updated + _STEP) if key in records else when
         text = f"The limit of queue {random.randrange(50)} is {random.randrange(1000)}"
-        records[key] = Record(key, when, memory=Memory(key, text, "fact", 0.5, START, when))
+        before = records[key].memory if key in records else None
+        history = (*before.history, Earlier(before.text, when)) if before else ()
+        records[key] = Record(key, when, memory=Memory(key, text, "fact", 0.5, START, when, history=history))
     return records
 
 

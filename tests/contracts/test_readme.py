@@ -7,7 +7,7 @@ somebody types them who is new.
 import re
 from xml.etree import ElementTree
 
-from scripts.terminal_recording import PICTURE, SESSION, Line, draw, record
+from scripts.terminal_recording import PICTURE, SESSION, Line, draw, record, wrap
 
 from doc_blocks import ROOT, find_blocks, steps
 
@@ -23,6 +23,17 @@ def test_the_recording_shows_the_commands_of_its_script() -> None:
     shown = texts(PICTURE.read_text("utf-8"))
     assert [each for each in shown if each.startswith("$ ")] == [f"$ {command}" for command in SESSION]
     assert any("Nothing here speaks to this question" in each for each in shown)
+
+
+def test_the_recording_shows_what_the_first_quick_start_prints() -> None:
+    """The quick start is run by other tests, so the picture is made anew when what is printed changes."""
+    shown = texts(PICTURE.read_text("utf-8"))
+    printed = {command: text for command, text in steps(QUICK_STARTS[0].body) if command in SESSION}
+    assert len(printed) == 3
+    for text in printed.values():
+        lines = [line for line in wrap(text) if line]
+        start = shown.index(lines[0])
+        assert shown[start : start + len(lines)] == lines
 
 
 def test_a_recording_holds_what_the_commands_print() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,12 @@ def test_a_file_that_a_repository_shares_names_the_program_without_a_path(
     assert read(Path(".mcp.json"))["mcpServers"]["weft"]["command"] == "weft"
     alone = json.loads(cli("install", "claude-code", "--user", "--dry-run", "--json").out)["server"]
     assert Path(alone["command"]).is_absolute()
+    # Of an environment the client may know nothing.
+    advice = "pipx install weft-context"
+    assert advice not in cli("install", "claude-code", "--dry-run").err
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert advice in cli("install", "claude-code", "--dry-run").err
+    assert advice not in cli("install", "claude-code", "--dry-run", "--command", "uvx weft").err
 
 
 def test_install_prints_the_entry_for_any_other_client(cli: Cli) -> None:

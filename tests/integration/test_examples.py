@@ -47,6 +47,25 @@ def test_the_example_repository_passes_its_own_tests(project: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_the_example_repository_can_be_had_with_its_history(tmp_path: Path) -> None:
+    made = tmp_path / "pigeonhole"
+    done = _run(tmp_path, sys.executable, EXAMPLES / "make_history.py", made)
+    assert done.returncode == 0, done.stderr
+    records = (EXAMPLES / "repo" / "records" / "commits.jsonl").read_text("utf-8").splitlines()
+    told = sorted((json.loads(line)["created"], json.loads(line)["title"]) for line in records)
+    logged = _run(made, "git", "log", "--reverse", "--format=%s").stdout.splitlines()
+    assert logged == [title for _, title in told]
+    assert _run(made, "git", "status", "--porcelain").stdout == ""
+    kept = _run(made, "git", "ls-files", "-z").stdout.strip("\0").split("\0")
+    for file in kept:
+        assert (made / file).read_bytes() == (EXAMPLES / "repo" / file).read_bytes()
+    assert {"pigeonhole/queue.py", ".github/workflows/tests.yml", "docs/limits.md"} <= set(kept)
+    indexed = _run(made, sys.executable, "-m", "weft", "index", ".")
+    assert f"{len(records)} commits" in indexed.stdout
+    log = _run(made, sys.executable, "-m", "weft", "log", "pigeonhole/limits.py")
+    assert "limits: keep the bucket in the file, not in the process" in log.stdout
+
+
 @pytest.mark.parametrize(
     ("name", "needs", "tool"), [("plain_agent", "openai", "context"), ("langgraph_agent", "langgraph", "search")]
 )

@@ -18,7 +18,7 @@ def test_a_key_is_made_listed_and_revoked_and_only_its_hash_is_kept(cli: Cli, wo
     assert [(each["id"], each["tenants"], each["write"]) for each in listed] == [
         (key["id"], ["support", "shared"], True)
     ]
-    assert cli("keys", "revoke", key["id"]).code == 0
+    assert json.loads(cli("keys", "revoke", key["id"], "--json").out) == {"revoked": key["id"], "left": 0}
     assert cli("keys", "revoke", key["id"]).code == 2
     assert json.loads(cli("keys", "list", "--json").out)["keys"] == []
 
@@ -39,3 +39,5 @@ def test_other_machines_are_not_served_without_keys(cli: Cli, world: Path) -> No
 def test_sharing_is_declared_and_taken_back(cli: Cli, world: Path) -> None:
     assert "shared, support" in cli("share", "finance", "shared", "support").out
     assert "no other tenant" in cli("share", "finance").out
+    told = json.loads(cli("share", "finance", "shared", "--json").out)
+    assert told == {"tenant": "finance", "others": ["shared"]}

@@ -10,11 +10,15 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from command_line import Cli
+from opentelemetry import trace
 
 from rest_service import Service, make_key, make_service
 from weft import Edge, Node, Weft
@@ -273,6 +277,59 @@ def test_the_answers_that_are_kept_for_a_day_quote_no_deleted_tenant(service: Se
     # Others are answered again as before.
     node = {"tenant_id": "finance", "node_type": "faq", "title": "A zebraword of finance"}
     assert service.http.post("/api/nodes", json=node, headers={**other, **again}).json() == written[1].json()
+
+
+# --- traces ---
+
+
+class Recorder:
+    """A tracer of OpenTelemetry's API that keeps what it is told of every span."""
+
+    def __init__(self) -> None:
+        self.spans: list[tuple[str, dict[str, Any], trace.Span]] = []
+
+    def start_span(self, name: str, *, attributes: dict[str, Any] | None = None, **times: Any) -> trace.Span:
+        told = dict(attributes or {})
+        span = RecordedSpan(told)
+        self.spans.append((name, told, trace.get_current_span()))
+        return span
+
+    @contextmanager
+    def start_as_current_span(self, name: str, **more: Any) -> Iterator[trace.Span]:
+        span = self.start_span(name, **more)
+        with trace.use_span(span):
+            yield span
+
+
+class RecordedSpan(trace.NonRecordingSpan):
+    """A span that keeps its attributes."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__(trace.INVALID_SPAN_CONTEXT)
+        self.told = told
+
+    def set_attribute(self, key: str, value: Any) -> None:
+        self.told[key] = value
+
+
+def test_a_request_and_its_stages_are_spans_that_quote_nothing(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr(trace, "get_tracer", lambda name: recorder)
+    answer = service.http.post(
+        "/api/context",
+        json={"query": "a zebraword refund", "tenant_ids": ["support"], "format": "plain"},
+        headers={"X-Request-Id": "request-of-mine"},
+    )
+    assert answer.status_code == 200
+    (name, told, _), *stages = recorder.spans
+    assert name == "POST request"
+    assert told["weft.request_id"] == "request-of-mine"
+    assert told["http.response.status_code"] == 200
+    assert {stage for stage, _, _ in stages} >= {"weft.retrieve", "weft.budget"}
+    assert all(isinstance(parent, RecordedSpan) and parent.told is told for _, _, parent in stages)
+    assert "zebraword" not in repr(recorder.spans)
 
 
 # --- stopping ---

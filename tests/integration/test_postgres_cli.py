@@ -29,7 +29,7 @@ def test_commands_print_on_a_server_what_they_print_on_a_folder(cli: Cli, url: s
     assert status["engine"]["engine"] == "PostgreSQL"
     assert status["nodes"] == 44
     result = cli("status", "--store", url, "--index", "server").out
-    assert "searched by postgresql, up to date" in result
+    assert "search: by postgresql, up to date" in result
     assert "vector 0." in result
 
 

@@ -4,7 +4,9 @@ Installing takes a minute and a place to fetch wheels from, so these tests run w
 (`make test-packaging`).
 """
 
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,13 @@ def local_index(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for version in NEWER_PYTHONS:
         run(*command, "--python-version", version, "--only-binary=:all:", wanted)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def no_installation_is_left(tmp_path: Path) -> Iterator[None]:
+    """Remove what a test installed, some 400 MB, because pytest keeps the folders of three runs.
+
+    What a failed command printed is in the test's message.
+    """
+    yield
+    shutil.rmtree(tmp_path, ignore_errors=True)

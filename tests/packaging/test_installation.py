@@ -28,9 +28,9 @@ def _answers_a_question(weft: Path, folder: Path) -> None:
     project = folder / "project"
     project.mkdir()
     (project / "ovens.py").write_text('"""Ovens."""\n\n\ndef preheat(degrees: int) -> int:\n    return degrees\n')
-    succeed(weft, "index", ".", folder=project)
+    indexed = succeed(weft, "index", ".", folder=project)
     asked = succeed(weft, "context", "where is preheat defined?", folder=project)
-    assert "ovens.py" in asked.stdout and "def preheat(degrees: int)" in asked.stdout
+    assert "ovens.py" in asked.stdout and "def preheat(degrees: int)" in asked.stdout, (indexed, asked)
 
 
 def _offline(index: Path, folder: Path) -> dict[str, str]:
@@ -72,7 +72,7 @@ def test_pip_installs_the_base_under_its_size_and_a_missing_extra_names_its_comm
     _answers_a_question(weft, tmp_path)
     refused = run(weft, "mcp", "--http")
     assert refused.returncode != 0
-    assert "pip install 'weft-context[mcp]'" in refused.stderr
+    assert "pip install 'weft-context[mcp]'" in refused.stderr, refused
 
 
 def test_a_package_called_weft_beside_it_is_told_on_import(local_index: Path, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_package_called_weft_beside_it_is_told_on_import(local_index: Path, tm
     (target / "weft" / "__init__.py").write_text("__version__ = '2.1.0'\n")
     refused = run(sys.executable, "-m", "weft", "--help", environment={"PYTHONPATH": str(target)})
     assert refused.returncode != 0
-    assert "was installed over weft-context" in refused.stderr
+    assert "was installed over weft-context" in refused.stderr, refused
 
 
 def test_pipx_installs_the_command(local_index: Path, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_pipx_installs_the_command(local_index: Path, tmp_path: Path) -> None:
     succeed(pipx, "install", "--python", sys.executable, "weft-context", environment=settings)
     _answers_a_question(tmp_path / "bin" / "weft", tmp_path)
     refused = run(tmp_path / "bin" / "weft", "mcp", "--http")
-    assert "pipx install --force 'weft-context[mcp]'" in refused.stderr
+    assert "pipx install --force 'weft-context[mcp]'" in refused.stderr, refused
 
 
 def test_uv_tool_installs_the_command(local_index: Path, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_uvx_serves_agents_without_an_installation(local_index: Path, tmp_path: 
     assert json.loads(served.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "weft", served.stderr
     # Over HTTP it needs an extra, and the answer is the command that works.
     refused = run(uvx, "--from", "weft-context", "weft", "mcp", "--http", environment=settings)
-    assert "uvx --from 'weft-context[mcp]' weft" in refused.stderr
+    assert "uvx --from 'weft-context[mcp]' weft" in refused.stderr, refused
 
 
 @pytest.mark.parametrize("version", NEWER_PYTHONS)

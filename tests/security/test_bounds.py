@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from weft.interfaces.rest.lanes import Lane, LaneName, LaneSize, choose_lane
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.quotas import Quotas
 from weft.interfaces.rest.served_store import AnswerCache, KnownState, Remembered
+from weft.interfaces.rest.threads import GivingWay
 from weft.runtime import deadline
 from weft.runtime.deadline import Deadline, OutOfTime, limit
 
@@ -187,6 +189,55 @@ def test_a_lane_takes_so_many_lets_so_many_wait_and_refuses_the_rest() -> None:
     asyncio.run(fill())
 
 
+def test_nobody_can_fill_a_lane_against_others() -> None:
+    async def contend() -> tuple[list[str], int]:
+        lane, done = Lane(LaneName.HEAVY, LaneSize(1, 4, 5.0)), list[str]()
+
+        async def ask(caller: str) -> None:
+            await lane.enter(Deadline(5), caller)
+            done.append(caller)
+            await asyncio.sleep(0)
+            lane.leave()
+
+        await lane.enter(Deadline(5), "many")
+        many = [asyncio.create_task(ask("many")) for _ in range(4)]
+        await asyncio.sleep(0)
+        few = [asyncio.create_task(ask("few")), asyncio.create_task(ask("other"))]
+        await asyncio.sleep(0)
+        # A third one of the same caller would be refused before anybody with fewer is.
+        with pytest.raises(Problem):
+            await lane.enter(Deadline(5), "many")
+        lane.leave()
+        ended = await asyncio.gather(*many, *few, return_exceptions=True)
+        await lane.enter(Deadline(0), "afterwards")
+        return done, sum(isinstance(each, Problem) for each in ended)
+
+    done, refused = asyncio.run(contend())
+    assert refused == 2
+    assert sorted(done) == ["few", "many", "many", "other"]
+    # They take turns.
+    assert done[:2] == ["many", "few"]
+
+
+def test_a_turn_that_comes_when_its_request_is_given_up_goes_to_the_next() -> None:
+    async def give_up() -> None:
+        lane = Lane(LaneName.HEAVY, LaneSize(1, 4, 5.0))
+        await lane.enter(Deadline(5), "a")
+        first = asyncio.create_task(lane.enter(Deadline(5), "b"))
+        second = asyncio.create_task(lane.enter(Deadline(5), "c"))
+        await asyncio.sleep(0)
+        lane.leave()
+        first.cancel()
+        await asyncio.wait([first])
+        if not first.cancelled():
+            lane.leave()
+        await asyncio.wait_for(second, 5)
+        lane.leave()
+        await lane.enter(Deadline(0), "d")
+
+    asyncio.run(give_up())
+
+
 @pytest.mark.parametrize(
     ("body", "lane"),
     [
@@ -326,6 +377,18 @@ def test_an_answer_without_a_limit_counts_among_the_tokens_of_a_key(service: Ser
     body = {"query": "process a refund", "tenant_ids": ["support"]}
     answers = [service.http.post("/api/context", json=body, headers=key).status_code for _ in range(2)]
     assert answers == [200, 429]
+
+
+def test_heavy_questions_give_way_until_the_last_of_them_is_answered() -> None:
+    before, heavy = sys.getswitchinterval(), GivingWay()
+    with heavy.block():
+        with heavy.block():
+            assert sys.getswitchinterval() < before
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before
+    with pytest.raises(OutOfTime), heavy.block():
+        raise OutOfTime("over")
+    assert sys.getswitchinterval() == before
 
 
 @pytest.mark.parametrize("path", ["/explore/growth", "/explore/why", "/explore/judge"])

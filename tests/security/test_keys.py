@@ -9,7 +9,7 @@ import pytest
 
 from rest_service import Service, make_key, make_service
 from weft.errors import InvalidInput, StoreError
-from weft.interfaces.keys import Grant, KeyRing, KeysUnreadable, Scope
+from weft.interfaces.keys import Grant, KeyRing, KeysUnreadable, Limits, Scope
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ADMIN = (Scope.READ, Scope.WRITE, Scope.MEMORY, Scope.ADMIN)
@@ -202,6 +202,22 @@ def test_an_admin_key_cannot_reach_beyond_its_tenants_or_its_own_life(service: S
     assert http.post(f"/api/keys/{id_of(every)}/rotation", json={}, headers=admin).status_code == 404
     lasting = make_key(service.store, "support")
     assert http.post(f"/api/keys/{id_of(lasting)}/rotation", json={}, headers=admin).status_code == 403
+
+
+def test_an_admin_key_makes_and_replaces_no_key_with_more_routes_or_larger_limits(service: Service) -> None:
+    http = service.http
+    bound = make_key(service.store, "support", scopes=ADMIN, routes=("/api/keys",))
+    slow = make_key(service.store, "support", scopes=ADMIN, limits=Limits(requests=100))
+    for routes in ([], ["/api"], ["/api/keys", "/api/context"], ["/api/keysmith"]):
+        body = {"tenants": ["support"], "routes": routes}
+        assert http.post("/api/keys", json=body, headers=bound).status_code == 403, routes
+    within = {"tenants": ["support"], "routes": ["/api/keys", "/api/keys/x"]}
+    assert http.post("/api/keys", json=within, headers=bound).status_code == 201
+    # Whoever replaces a key is told its secret.
+    free = make_key(service.store, "support")
+    for admin in (bound, slow):
+        assert http.post(f"/api/keys/{id_of(free)}/rotation", json={}, headers=admin).status_code == 403
+        assert http.post(f"/api/keys/{id_of(admin)}/rotation", json={}, headers=admin).status_code == 201
 
 
 def test_a_key_for_a_tenant_that_holds_nothing_is_noted(service: Service) -> None:

@@ -12,7 +12,7 @@ import pytest
 from rest_service import Service, make_key, make_service, running
 from torture.leaks import Caller, Holder, Operation
 from torture.overload import Connections, Tally, Traffic
-from torture.served import make_keys, make_store
+from torture.served import Server, make_keys, make_store, serving
 from weft import Weft
 from weft.interfaces.keys import Grant, Scope
 from weft.interfaces.rest.lanes import SIZES, LaneName
@@ -72,6 +72,51 @@ def test_a_burst_beyond_the_lane_is_shed_at_once_and_everything_else_is_answered
     assert statuses[200] >= light.at_once
     assert statuses.keys() == {200, 503}
     assert 'weft_shed_total{lane="light"}' in service.served.metrics.exposition().decode()
+
+
+def test_four_hundred_bodies_of_eight_megabytes_do_not_fill_the_memory(tmp_path: Path) -> None:
+    store = tmp_path / ".weft"
+    tenants = make_store(store, KEYS)
+    made = make_keys(store, [Grant(tenant, (tenant,), (Scope.READ, Scope.WRITE)) for tenant in tenants])
+    text = "word " * 1_600_000
+    bodies = [
+        b'{"tenant_id": "%s", "node_type": "faq", "title": "Large", "content": {"text": "%s"}}'
+        % (tenant.encode(), text.encode())
+        for tenant in tenants
+    ]
+
+    async def send(port: int, number: int) -> int:
+        secret, body = made[number % KEYS][1], bodies[number % KEYS]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = f"POST /api/nodes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\n"
+        head = f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        try:
+            writer.write(head.encode() + body)
+            answer = await reader.read(12)
+        except ConnectionError:
+            # Refused while it was still being sent.
+            answer = b""
+        finally:
+            writer.close()
+        return int(answer[9:12] or b"503")
+
+    async def send_all(server: Server) -> tuple[Counter[int], int]:
+        sending = asyncio.gather(*(send(server.port, number) for number in range(400)))
+        most = 0
+        while not sending.done():
+            most = max(most, server.memory())
+            await asyncio.wait([sending], timeout=0.1)
+        return Counter(sending.result()), most
+
+    with serving(store, "--workers", "1", "--write") as server:
+        before = server.memory()
+        statuses, most = asyncio.run(send_all(server))
+        after = server.memory()
+    assert statuses[503] + statuses[429] > 200
+    assert statuses.keys() <= {201, 413, 422, 429, 503}
+    # 64 MiB of bodies, one of them as values at a time; all bodies together have 3.2 GB.
+    assert most - before < 400 << 20
+    assert after - before < 200 << 20
 
 
 def test_traffic_of_every_kind_is_well_formed(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-from pigeonhole import backup, handlers, report
+from pigeonhole import backup, handlers, monitor, report
+from pigeonhole.config import read_config
+from pigeonhole.journal import Journal, slowest
 from pigeonhole.queue import Queue
 from pigeonhole.worker import Worker
 
@@ -19,13 +21,21 @@ def main(words: list[str] | None = None) -> int:
     if options.command == "put":
         print(queue.put(options.name, json.loads(options.body)))
     elif options.command == "work":
-        worker = Worker(queue, handlers.load(*options.handlers), time.time, time.sleep)
+        config = read_config(Path(options.config))
+        journal = Journal(Path(config.journal)) if config.journal else None
+        known = handlers.load(*(options.handlers or config.handlers))
+        worker = Worker(queue, known, time.time, time.sleep, config.limits, journal)
         signal.signal(signal.SIGTERM, lambda *_: worker.stop())
         worker.run()
     elif options.command == "report":
         print(report.metrics(queue, now, options.file) if options.prometheus else report.describe(queue, now))
     elif options.command == "revive":
         return _revive(queue, options.number)
+    elif options.command == "slowest":
+        for name, seconds in sorted(slowest(Journal(Path(options.journal)).read()).items()):
+            print(f"{name} {seconds:.1f} s")
+    elif options.command == "monitor":
+        monitor.make_server(options.port, options.file, time.time).serve_forever()
     elif options.command == "backup":
         backup.copy(Path(options.file), Path(options.target))
     return 0
@@ -48,7 +58,10 @@ def _parser() -> argparse.ArgumentParser:
     put.add_argument("name")
     put.add_argument("body", nargs="?", default="null", help="JSON")
     work = commands.add_parser("work", help="run jobs until SIGTERM")
-    work.add_argument("handlers", nargs="+", help="modules that register handlers")
+    work.add_argument("handlers", nargs="*", help="modules that register handlers")
+    work.add_argument("--config", default="pigeonhole.toml")
+    commands.add_parser("slowest", help="how long jobs take").add_argument("journal")
+    commands.add_parser("monitor", help="answer /metrics and /healthz").add_argument("port", type=int)
     commands.add_parser("report", help="what is waiting").add_argument("--prometheus", action="store_true")
     commands.add_parser("revive", help="try one job again").add_argument("number", type=int)
     commands.add_parser("backup", help="copy the file while it is used").add_argument("target")

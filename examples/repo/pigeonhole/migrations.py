@@ -15,6 +15,7 @@ STEPS = (
     )
     """,
     "CREATE TABLE keys (key TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE buckets (name TEXT PRIMARY KEY, tokens REAL NOT NULL, filled REAL NOT NULL) WITHOUT ROWID",
 )
 
 

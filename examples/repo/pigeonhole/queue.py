@@ -4,6 +4,7 @@ import json
 import sqlite3
 from dataclasses import dataclass
 
+from pigeonhole.limits import Limit, try_spend
 from pigeonhole.migrations import migrate
 from pigeonhole.retry import exhausted, pause
 
@@ -92,6 +93,17 @@ class Queue:
             "UPDATE jobs SET leased_until = 0, due = ?, error = ? WHERE number = ?",
             (now + pause(job.attempt, job.number), error, job.number),
         )
+
+    def put_off(self, job: Job, seconds: float, now: float) -> None:
+        """Give a job back untried, because its kind has run often enough; the attempt does not count."""
+        self._connection.execute(
+            "UPDATE jobs SET leased_until = 0, due = ?, attempts = attempts - 1 WHERE number = ?",
+            (now + seconds, job.number),
+        )
+
+    def spend(self, name: str, limit: Limit, now: float) -> float:
+        """Spend a token of this kind of job; the seconds to wait for one, or 0."""
+        return try_spend(self._connection, name, limit, now)
 
     def revive(self, number: int) -> None:
         """Give a job that was set aside another series of attempts."""

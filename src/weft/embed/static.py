@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -158,7 +159,8 @@ class StaticEmbedder:
         # Between texts, so that no text loses words while it is read.
         if len(remembered) > CACHED_WORDS:
             remembered.clear()
-        return [token for word in split_words(text[:CHARACTERS_READ]) for token in remembered[word]]
+        # Without a loop in Python: every word that is indexed runs through here.
+        return [*chain.from_iterable(map(remembered.__getitem__, split_words(text[:CHARACTERS_READ])))]
 
     def _add_up(self, tokens: list[int], spans: list[tuple[int, int, int]], sums: NDArray[np.int64]) -> None:
         """Add the vectors of some tokens to the rows of their texts, given as (row, first token, end)."""

@@ -7,7 +7,7 @@ import html
 import json
 import re
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from weft.evaluation.judged_sets import CorpusSource, JudgedSet, Question
 from weft.history.contexts import printed_items
 from weft.model import Context, Detail, Filter, Item, Json, LedgerEntry
 from weft.ports import ReportProgress, TokenCounter
+from weft.text.nested import nested_texts
 from weft.text.terms import UNSPACED
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
@@ -315,21 +316,9 @@ def _unescaped_text(context: Context) -> str:
     if context.format == "xml":
         return html.unescape(context.text)
     if context.format == "json" and context.text:
-        return " ".join(_strings(json.loads(context.text)))
+        return " ".join(nested_texts(json.loads(context.text)))
     # The only entity that Markdown pages write, for the bracket of a tag.
     return context.text.replace("&lt;", "<") if context.format == "markdown" else context.text
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Yield the texts in a JSON value, however deeply they are nested."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
 
 
 def rank_keys(ledger: Sequence[LedgerEntry]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from weft.errors import InvalidInput, UnknownName
 from weft.model import Filter, Node, View
-from weft.ports import Changes, Store
+from weft.ports import Changes, Store, matching_nodes
 from weft.text.chapters import plain_line
 
 DOUBT_FIELD: Final = "chapters_in_doubt"
@@ -69,8 +69,7 @@ def read_books(store: Store, tenants: Iterable[str]) -> tuple[Book, ...]:
     for tenant in tenants:
         accepted = store.units(tenant, _ACCEPTED_SOURCE)
         with store.snapshot(View((tenant,))) as snapshot:
-            ids = snapshot.matching_ids(Filter(kinds=("chapter",))).tolist()
-            nodes = [row.node for row in snapshot.nodes(ids).values()]
+            nodes = matching_nodes(snapshot, Filter(kinds=("chapter",)))
         nodes.sort(key=lambda node: (*_place(node), node.sequence is None, node.sequence or 0, node.key))
         for (source, title), chapters in groupby(nodes, key=_place):
             held = tuple(chapters)
@@ -108,11 +107,11 @@ def check_point(store: Store, tenants: Sequence[str], as_of: int) -> None:
 
 def correct_headings(store: Store, tenant: str, source: str, line: str, *, is_chapter: bool) -> None:
     """Remember that a chapter begins at a line of a book, or that none does; it counts when it is next indexed."""
-    book = next((each for each in read_books(store, (tenant,)) if each.source == source), None)
-    if book is None:
-        raise UnknownName("story", source, {each.source for each in read_books(store, (tenant,))})
+    books = read_books(store, (tenant,))
+    if source not in {book.source for book in books}:
+        raise UnknownName("story", source, {book.source for book in books})
     wanted = plain_line(line)
-    titles = [chapter.title for chapter in book.chapters]
+    titles = [chapter.title for book in books if book.source == source for chapter in book.chapters]
     if is_chapter and wanted not in _read_lines(store, tenant, source):
         raise InvalidInput(f"No line of {source} is {wanted!r}. Give a whole line, as it stands in the text.")
     if not is_chapter and wanted not in map(plain_line, titles):
@@ -147,9 +146,8 @@ def _read_marks(store: Store, tenant: str, source: str) -> list[str]:
 def _read_lines(store: Store, tenant: str, source: str) -> set[str]:
     """Return the lines of a story's prose, as they are compared."""
     with store.snapshot(View((tenant,))) as snapshot:
-        ids = snapshot.matching_ids(Filter(kinds=("chapter", "scene"), sources=(source,))).tolist()
-        texts = [row.node.text for row in snapshot.nodes(ids).values()]
-    return {plain_line(line) for text in texts for line in text.splitlines()}
+        nodes = matching_nodes(snapshot, Filter(kinds=PROSE_KINDS, sources=(source,)))
+    return {plain_line(line) for node in nodes for line in node.text.splitlines()}
 
 
 def accept_chapters(store: Store, tenant: str, source: str, *, is_right: bool = True) -> None:

@@ -14,12 +14,13 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from weft.indexing.worker import ITEMS_BEFORE_START, WorkerJob, WorkerProcess
-from weft.model import Json, Node, Passage, to_plain
+from weft.model import Node, Passage, to_plain
 from weft.ports import Embedder, PreparedNode, PreparedPassage, TokenCounter
 from weft.scoring.bm25 import pack, term_hashes
 from weft.scoring.similarity import quantise, sketch
 from weft.scoring.snippets import Snippet, pack_snippets
 from weft.text import analyze, is_code, split_passages, split_snippets
+from weft.text.nested import nested_texts
 
 PREPARATION: Final = "5"
 """The version of this module: raise it when the same node would be prepared differently, so that all are again."""
@@ -192,7 +193,7 @@ def title_and_heading(node: Node, passage: Passage) -> str:
 
 def embedded_text(node: Node, passage: Passage) -> str:
     """Return the text that the embedder reads of a passage: title, nearest heading, and the passage itself."""
-    body = node.text[passage.start : passage.end] or " ".join([node.summary, *_field_texts(_own_values(node))])
+    body = node.text[passage.start : passage.end] or " ".join([node.summary, *_field_texts(node)])
     if is_code(node.language):
         body = _describing_part(node, body)
     return "\n".join([part for part in (node.title, *passage.heading_path[-1:], body) if part])
@@ -218,7 +219,7 @@ def _pack(
     tags = [term for tag in node.tags for term in _hash_tag(tag)]
     # With its language in every node of code, "in Python" counts for little in a store of Python.
     language = _hash_tag(node.language) if node.language is not None and is_code(node.language) else ()
-    metadata = [*_hash_terms([node.summary]), *tags, *language, *_hash_terms(_field_texts(_own_values(node)))]
+    metadata = [*_hash_terms([node.summary]), *tags, *language, *_hash_terms(_field_texts(node))]
     words: list[int] = []
     packed = []
     for each in passages:
@@ -258,17 +259,7 @@ def _hash_tag(tag: str) -> tuple[int, ...]:
     return tuple(_hash_terms([tag]))
 
 
-def _own_values(node: Node) -> Iterable[Json]:
-    """Return the values of the fields; those whose names begin with an underscore are the source's own."""
-    return [value for name, value in node.fields.items() if not name.startswith("_")]
-
-
-def _field_texts(values: Iterable[Json]) -> Iterable[str]:
-    """Yield the texts among the values of fields, however deeply they are nested."""
-    for value in values:
-        if isinstance(value, str):
-            yield value[:_MAX_FIELD_CHARACTERS]
-        elif isinstance(value, list | tuple):
-            yield from _field_texts(value)
-        elif isinstance(value, dict):
-            yield from _field_texts(value.values())
+def _field_texts(node: Node) -> list[str]:
+    """Return the texts in the fields; those whose names begin with an underscore are the source's own."""
+    values = [value for name, value in node.fields.items() if not name.startswith("_")]
+    return [text[:_MAX_FIELD_CHARACTERS] for text in nested_texts(values)]

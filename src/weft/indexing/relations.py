@@ -24,7 +24,7 @@ from weft.links.similar import (
     ring_neighbours,
 )
 from weft.model import FOUND_ENTITY, Edge, EdgeSet, Filter, Node, NodeRef, View
-from weft.ports import KNOWLEDGE_KINDS, Changes, Index, Snapshot, Store, rows_with_keys
+from weft.ports import KNOWLEDGE_KINDS, Changes, Index, Snapshot, Store, matching_nodes, rows_with_keys
 
 SETTINGS_SOURCE: Final = ":links"
 """The source under whose units a tenant's link settings are stored: no real source has this name."""
@@ -121,9 +121,8 @@ def _read_linked(store: Store, tenant: str, settings: LinkSettings) -> dict[str,
     if not settings.kinds:
         return {row.node.key: set(row.node.tags) for row in store.iterate(tenant)}
     with store.snapshot(View((tenant,))) as snapshot:
-        rows = snapshot.nodes(snapshot.matching_ids(Filter(kinds=settings.kinds)).tolist())
-    linked = (row.node for row in rows.values() if settings.takes(row.node.kind, row.node.key))
-    return {node.key: set(node.tags) for node in linked}
+        nodes = matching_nodes(snapshot, Filter(kinds=settings.kinds))
+    return {node.key: set(node.tags) for node in nodes if settings.takes(node.kind, node.key)}
 
 
 class RelationLinker(Struct):

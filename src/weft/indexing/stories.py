@@ -18,7 +18,7 @@ from weft.errors import InvalidInput
 from weft.indexing.chapters import BOOK_FIELD, PROSE_KINDS, STORIES_SOURCE
 from weft.indexing.relations import SETTINGS_SOURCE
 from weft.model import FOUND_ENTITY, STORY_MAKER, Alias, AliasSet, Edge, EdgeSet, Filter, Node, Origin, View
-from weft.ports import Changes, Snapshot, Store
+from weft.ports import Changes, Snapshot, Store, matching_nodes
 from weft.story import (
     KINDS,
     Correction,
@@ -32,8 +32,9 @@ from weft.story import (
     name_key,
     read_note_relations,
 )
+from weft.text.slugs import number_repeated
 
-STORY_VERSION: Final = "13"
+STORY_VERSION: Final = "15"
 """The version of story reading: raise it when the same prose would give other entities or relations."""
 
 _CORRECTIONS_SOURCE: Final = ":corrections"
@@ -214,7 +215,7 @@ def has_stories(store: Store, tenants: Iterable[str]) -> bool:
 
 def _read_books(snapshot: Snapshot, source: str) -> dict[str, list[Node]]:
     """Read the chapters and scenes of a source with text by story, in narrative order, unnumbered ones last."""
-    nodes = _read_nodes(snapshot, Filter(kinds=PROSE_KINDS, sources=(source,)))
+    nodes = matching_nodes(snapshot, Filter(kinds=PROSE_KINDS, sources=(source,)))
     books: dict[str, list[Node]] = {}
     for node in sorted(nodes, key=lambda node: (node.sequence is None, node.sequence or 0, node.key)):
         if node.text.strip():
@@ -225,12 +226,8 @@ def _read_books(snapshot: Snapshot, source: str) -> dict[str, list[Node]]:
 
 def _read_notes(snapshot: Snapshot) -> list[Node]:
     """Read the entities that somebody described, as opposed to those found in prose."""
-    nodes = _read_nodes(snapshot, Filter(kinds=KINDS))
+    nodes = matching_nodes(snapshot, Filter(kinds=KINDS))
     return sorted((node for node in nodes if FOUND_ENTITY not in node.key), key=lambda node: node.key)
-
-
-def _read_nodes(snapshot: Snapshot, wanted: Filter) -> list[Node]:
-    return [row.node for row in snapshot.nodes(snapshot.matching_ids(wanted).tolist()).values()]
 
 
 def _known_entity(note: Node) -> KnownEntity:
@@ -325,15 +322,12 @@ def _blank_markup(node: Node) -> str:
 
 def _entity_keys(story: Story, story_input: _StoryInput) -> list[str]:
     """Return a key for each entity: that of its note, or one made from its name, numbered where alike."""
-    times_used: dict[str, int] = {}
-    keys = []
     book = f"{_slug(story_input.book)}/" if story_input.book else ""
-    for entity in story.entities:
-        slug = _slug(entity.name.removeprefix("The ")) or "unnamed"
-        times_used[slug] = times_used.get(slug, 0) + 1
-        number = f"-{times_used[slug]}" if times_used[slug] > 1 else ""
-        keys.append(entity.note or f"{story_input.source}{FOUND_ENTITY}{book}{slug}{number}")
-    return keys
+    slugs = number_repeated(_slug(entity.name.removeprefix("The ")) or "unnamed" for entity in story.entities)
+    return [
+        entity.note or f"{story_input.source}{FOUND_ENTITY}{book}{slug}"
+        for entity, slug in zip(story.entities, slugs, strict=True)
+    ]
 
 
 def _slug(name: str) -> str:

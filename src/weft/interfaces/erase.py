@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -44,6 +44,7 @@ from weft.ports import Changes
 from weft.store.records import FIRST_CURSOR
 from weft.store.sqlite.maintenance import remove_unused
 from weft.store.sqlite.store import SqliteStore
+from weft.text.nested import nested_texts
 
 _LOCK_TIMEOUT_SECONDS: Final = 10.0
 """How long to wait for readers and writers of a file that is written anew."""
@@ -340,7 +341,7 @@ def _holds(file: Path, pieces: Sequence[bytes]) -> bool:
 
 def _find_same_words(weft: Weft, pieces: Sequence[bytes], tenant: str) -> Iterator[str]:
     for row in weft.store.iterate(tenant):
-        said = "\n".join(_strings([row.node.title, row.node.text, dict(row.node.fields)])).encode(
+        said = "\n".join(nested_texts([row.node.title, row.node.text, dict(row.node.fields)])).encode(
             "utf-8", "replace"
         )
         if any(piece in said for piece in pieces):
@@ -355,19 +356,7 @@ def _texts(node: Node) -> Iterator[str]:
     elif node.kind == EXPERIENCE and node.fields.get("axis") == "full":
         # Files, dates and words of the vocabulary are shared with other records.
         values = msgspec.to_builtins(experience_from_node(node))
-        yield from (text for text in _strings({**values, "files": [], "tier_reason": ""}) if " " in text)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Yield every string within lists and mappings."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _strings(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _strings(each)
+        yield from (text for text in nested_texts({**values, "files": [], "tier_reason": ""}) if " " in text)
 
 
 def _pieces(texts: Iterable[str]) -> list[bytes]:

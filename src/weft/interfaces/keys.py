@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import orjson
 from filelock import FileLock, Timeout
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
 from msgspec.structs import asdict, replace
 
 from weft.errors import InvalidInput, StoreError, UnknownName
@@ -58,7 +58,7 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
-class Limits(Struct, frozen=True):
+class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """The most that a key may use in a minute, and requests at once; 0 is the service's own limit, or none."""
 
     requests: int = 0
@@ -67,8 +67,11 @@ class Limits(Struct, frozen=True):
     concurrent: int = 0
 
 
-class Key(Struct, frozen=True):
-    """One key as it is stored: never the secret, only its hash. Times are ISO 8601; no `expires` means never."""
+class Key(Struct, frozen=True, forbid_unknown_fields=True):
+    """One key as it is stored: never the secret, only its hash. Times are ISO 8601; no `expires` means never.
+
+    A file with fields that are not known here may limit a key in a way that is not known either: it is refused.
+    """
 
     id: str
     name: str
@@ -170,10 +173,8 @@ class KeyRing:
             old = self._known(key_id)
             ends = now + overlap
             # A key that expires sooner anyway is not made to live longer by being replaced.
-            if not old.expires or datetime.fromisoformat(old.expires) > ends:
-                ending = replace(old, expires=_moment(ends))
-            else:
-                ending = old
+            lives_on = not old.expires or datetime.fromisoformat(old.expires) > ends
+            ending = replace(old, expires=_moment(ends)) if lives_on else old
             kept = tuple(ending if key.id == key_id else key for key in self.all_keys())
             expires = self._renewed(old, now)
             return self._add(kept, Grant(old.name, old.tenants, old.scopes, old.routes, expires, old.limits), now)
@@ -270,11 +271,7 @@ class KeyRing:
         """Replace the file in one step, readable only by its owner, and on the disk before this returns."""
         # First the marker: if the power fails between the two, the store is closed and not open.
         self._mark()
-        held = {
-            "version": 2,
-            "open": opened,
-            "keys": [{**asdict(key), "limits": asdict(key.limits)} for key in keys],
-        }
+        held = {"version": 2, "open": opened, "keys": to_builtins(keys)}
         _replace_file(self._file, orjson.dumps(held, option=orjson.OPT_INDENT_2))
 
     def _mark(self) -> None:
@@ -338,11 +335,7 @@ def _key_from(row: Mapping[str, Any]) -> Key:
     values = dict(row)
     if "scopes" not in values:
         values["scopes"] = ("read", "write", "memory") if values.pop("write") else ("read",)
-    values |= {name: tuple(values[name]) for name in ("tenants", "routes") if name in values}
-    values["limits"] = Limits(**values.get("limits", {}))
-    key = Key(**{**values, "scopes": tuple(map(Scope, values["scopes"]))})
-    if not all(isinstance(part, str) for part in (key.id, key.hash, key.expires, *key.tenants)):
-        raise TypeError(f"key {key.id!r} has a value that is not text")
+    key = convert(values, Key)
     if key.expires:
         datetime.fromisoformat(key.expires)
     return key

@@ -233,7 +233,8 @@ PAGE_FIELDS: Final = (
     RequestField(
         "lens",
         "text",
-        "A way to walk the graph, such as writing, coding, planning or meeting-prep; see `lenses`.",
+        "A way to walk the graph, such as writing, coding, planning or meeting-prep; `weft lens list` and the "
+        "tool `lenses` list them.",
         destination="request",
         metavar="NAME",
         example="planning",

@@ -1,7 +1,8 @@
 """Write memories and experiences as sorted lines, and read them again: made for git, between machines.
 
 A line is one record with its key. What was forgotten stays as a line that says so. Two versions of a file are
-merged record by record: `join` is commutative and idempotent, forgetting always wins, else the later change does.
+merged record by record: `join` is commutative and idempotent, forgetting always wins, else the later change does,
+and what the other machine said stays as history.
 With git's union merge, which keeps both versions of a line, no merge leaves a conflict, and reading settles it.
 """
 
@@ -13,13 +14,14 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.errors import InvalidInput
 from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete, put
 from weft.memory.experience_nodes import experience_from_node, experience_nodes
 from weft.memory.experiences import Experience
-from weft.memory.memories import Memory, memory_from_node, memory_node
+from weft.memory.memories import MAX_KEPT_VERSIONS, Earlier, Memory, memory_from_node, memory_node
 from weft.memory.memory_store import newest_nodes
 from weft.memory.vocabulary import AXES, EXPERIENCE, MEMORY
 from weft.model import DEFAULT_TENANT, Filter, Node, View
@@ -66,8 +68,36 @@ def join(one: Record, other: Record) -> Record:
     """Return which of two records with one key holds, the same whichever comes first."""
     if one.forgotten or other.forgotten:
         return Record(one.key, max(one.updated, other.updated), forgotten=True)
-    # By the whole line where the times are equal, so that both machines choose the same.
-    return max(one, other, key=lambda record: (record.updated, msgspec.json.encode(record)))
+    older, newer = sorted((one, other), key=_rank)
+    if older.memory is None or newer.memory is None:
+        return newer
+    return replace(newer, memory=_keep_versions(newer.memory, older.memory))
+
+
+def _rank(record: Record) -> tuple[datetime, bytes]:
+    """Return by what the later of two records is known: where the times are equal, by what they say."""
+    # Without the history, which grows whenever records are joined.
+    said = replace(record, memory=replace(record.memory, history=())) if record.memory else record
+    return record.updated, msgspec.json.encode(said)
+
+
+def _keep_versions(newer: Memory, older: Memory) -> Memory:
+    """Return the newer memory with all that either has said in its history, each text once.
+
+    A text that the newer one never replaced held until it was last said, as far as both machines can tell.
+    """
+    known = {earlier.text: earlier.until for earlier in newer.history}
+    versions = dict(known)
+    for earlier in (*older.history, Earlier(older.text, older.updated)):
+        if earlier.text != newer.text:
+            versions[earlier.text] = max(earlier.until, versions.get(earlier.text, earlier.until))
+    if versions == known:
+        return newer
+    versions.pop(newer.text, None)
+    history = sorted(
+        (Earlier(text, until) for text, until in versions.items()), key=lambda each: (each.until, each.text)
+    )
+    return replace(newer, history=tuple(history[-MAX_KEPT_VERSIONS:]))
 
 
 def merge_records(*several: Iterable[Record]) -> dict[str, Record]:
@@ -181,11 +211,11 @@ def import_records(
 def _nodes(record: Record, tenant: str) -> list[Node]:
     """Return the nodes of a record, of this tenant and without secrets, whoever wrote the line."""
     if record.memory is not None:
-        nodes = (memory_node(msgspec.structs.replace(record.memory, key=record.key, tenant=tenant)),)
+        nodes = (memory_node(replace(record.memory, key=record.key, tenant=tenant)),)
         return [redact_node(node)[0] for node in nodes]
     if record.experience is None:
         return []
-    experience = msgspec.structs.replace(record.experience, tenant=tenant)
+    experience = replace(record.experience, tenant=tenant)
     return [redact_node(node)[0] for node in experience_nodes(experience)]
 
 

@@ -19,7 +19,7 @@ _MAX_TITLE_CHARACTERS: Final = 70
 """Characters of a title, so that a list of memories has one line each."""
 _DEFAULT_IMPORTANCE: Final = 0.5
 """The importance of a memory for which none is given: the middle, so that others can be above and below it."""
-_MAX_KEPT_VERSIONS: Final = 20
+MAX_KEPT_VERSIONS: Final = 20
 """Earlier texts that a memory keeps; the oldest go first, because all are stored with the memory."""
 _STANDING_CATEGORIES: Final = {
     "instruction": Form.INSTRUCTION,
@@ -103,7 +103,7 @@ def change_memory(
         category=memory.category if category is None else check_word("category", category, CATEGORIES),
         importance=memory.importance if importance is None else check_fraction("An importance of", importance),
         tags=memory.tags if tags is None else tuple(sorted(set(tags))),
-        history=history[-_MAX_KEPT_VERSIONS:],
+        history=history[-MAX_KEPT_VERSIONS:],
     )
     # A change that changes nothing leaves the date alone, and so the order of lists.
     return memory if changed == memory else replace(changed, updated=now)

@@ -344,17 +344,18 @@ def read_cosines(
     rows: Sequence[PassageRow], known: Mapping[int, float], query: Query | None, snapshot: Snapshot
 ) -> "Floats":
     """Return the cosine of every row, computed from the stored vectors where the search did not return it."""
-    cosine = np.array([known.get(row.id, 0.0) for row in rows], dtype=np.float64)
-    missing = [index for index, row in enumerate(rows) if row.id not in known]
+    ids = [row.id for row in rows]
+    cosine = np.array([known.get(id, 0.0) for id in ids], dtype=np.float64)
+    missing = [index for index, id in enumerate(ids) if id not in known]
     if query is not None and query.vector is not None and missing:
-        vectors = snapshot.vectors([rows[index].id for index in missing])
+        missing_ids = [ids[index] for index in missing]
+        vectors = snapshot.vectors(missing_ids)
         # In double precision, so that the position of a row in the matrix does not show after rounding.
         cosine[missing] = np.round(vectors.astype(np.float64) @ query.vector.astype(np.float64), 6)
         if query.quality_vector is not None:
             from weft.pipeline.quality import blend_cosines
 
-            ids = [rows[index].id for index in missing]
-            cosine[missing] = blend_cosines(cosine[missing], ids, query.quality_vector, snapshot)
+            cosine[missing] = blend_cosines(cosine[missing], missing_ids, query.quality_vector, snapshot)
     return cosine
 
 

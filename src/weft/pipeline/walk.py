@@ -92,6 +92,11 @@ class _Relevances(Struct):
         found = self.measure_nodes(fresh) if fresh else {}
         self.known.update((node, found.get(node, 0.0)) for node in fresh)
 
+    def of(self, nodes: "Ints") -> "Floats":
+        """Return the relevance of each of many nodes, which may repeat."""
+        distinct, index = np.unique(nodes, return_inverse=True)
+        return np.array([self.get(node) for node in distinct.tolist()])[index]
+
     def get(self, node: int) -> float:
         """Return the relevance of a node; 0 when it was not measured."""
         return self.known.get(node, 0.0)
@@ -186,12 +191,12 @@ def _most_relevant(
     crowded = followed & np.isin(near.owner, wide)
     relevances.measure(list(dict.fromkeys(near.neighbour[crowded].tolist()))[:max_measured])
     kept = followed & ~crowded
-    for owner in wide.tolist():
-        edges = np.flatnonzero(crowded & (near.owner == owner))
-        worth = np.array([relevances.get(node) for node in near.neighbour[edges].tolist()]) * weight[edges]
-        # The tag is the same in every store, so that ties fall alike whatever ids the nodes have.
-        order = np.lexsort((near.tag[edges], -weight[edges], -np.round(worth, 9)))
-        kept[edges[order[: lens.fan_out]]] = True
+    edges = np.flatnonzero(crowded)
+    owner, worth = near.owner[edges], relevances.of(near.neighbour[edges]) * weight[edges]
+    # The tag is the same in every store, so that ties fall alike whatever ids the nodes have.
+    order = np.lexsort((near.tag[edges], -weight[edges], -np.round(worth, 9), owner))
+    place = np.arange(len(order)) - np.searchsorted(owner[order], owner[order])
+    kept[edges[order[place < lens.fan_out]]] = True
     return kept
 
 

@@ -89,6 +89,7 @@ __all__ = [
     "WritesNow",
     "folder_stamp",
     "ignore_progress",
+    "matching_nodes",
     "rows_with_keys",
 ]
 
@@ -405,3 +406,8 @@ def rows_with_keys(snapshot: Snapshot, keys: Iterable[str]) -> dict[int, NodeRow
     found = snapshot.find(sorted(wanted)) if wanted else {}
     rows = snapshot.nodes(sorted({id for ids in found.values() for id in ids}))
     return {id: row for id, row in rows.items() if row.node.key in wanted}
+
+
+def matching_nodes(snapshot: Snapshot, filter: Filter) -> list[Node]:
+    """Return all nodes that pass a filter, by id."""
+    return [row.node for row in snapshot.nodes(snapshot.matching_ids(filter).tolist()).values()]

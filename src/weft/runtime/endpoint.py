@@ -60,8 +60,10 @@ class JsonEndpoint:
         except HTTPError as error:
             raise EndpointFailure(f"answered {error.code}: {self._hide_key(_read_reason(error))}") from error
         except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
-            problem = self._hide_key(str(error))
-            raise EndpointFailure(f"cannot be reached within {self._timeout:g} s ({problem})") from error
+            cause = error.reason if isinstance(error, URLError) else error
+            if isinstance(cause, TimeoutError):
+                raise EndpointFailure(f"does not answer within {self._timeout:g} s") from error
+            raise EndpointFailure(f"cannot be reached ({self._hide_key(str(cause))})") from error
         except ValueError as error:
             raise EndpointFailure("answered with something that is not JSON") from error
 

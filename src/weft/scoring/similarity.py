@@ -7,7 +7,7 @@ then compared exactly. A sketch (MinHash) tells which texts are worth comparing,
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
@@ -39,6 +39,8 @@ _SKETCH_VALUES: Final = 32
 bands are not compared. Stored with every node, so it can only change together with `PREPARATION`."""
 _MAX_COMPARED_CHARACTERS: Final = 4000
 """Characters of two texts that are compared by edit distance, which takes quadratic time."""
+_CACHED_TEXTS: Final = 512
+"""Texts that stay ready to be compared: each is compared with several, and comes back with the next question."""
 _CHARACTERS_BETWEEN_CHECKS: Final = 64
 """Characters after which it is asked whether two texts can still be alike enough; asking costs as much as four."""
 _MIN_AGREEING_SHARE: Final = 0.35
@@ -288,6 +290,9 @@ def similarity(left: str, right: str, at_least: float = 0.0) -> float:
     both = len(first) + len(second)
     if first == second:
         return 1.0
+    # In any order they have at least as many characters in common.
+    if 2 * (_count_characters(first) & _count_characters(second)).total() < at_least * both:
+        return 0.0
     # Equal beginnings and ends are in common, and most of two texts that say the same.
     start = _count_shared(first, second)
     end = _count_shared(first[start:][::-1], second[start:][::-1])
@@ -296,6 +301,11 @@ def similarity(left: str, right: str, at_least: float = 0.0) -> float:
     wanted = at_least * both / 2 - start - end - 1
     alike = 2 * (start + end + _common_characters(middle, other, wanted)) / both
     return alike if alike >= at_least else 0.0
+
+
+@lru_cache(_CACHED_TEXTS)
+def _count_characters(text: str) -> Counter[str]:
+    return Counter(text)
 
 
 def _count_shared(first: str, second: str) -> int:
@@ -314,8 +324,6 @@ def _common_characters(first: str, second: str, at_least: float) -> int:
     characters (Hyyrö 2004), which Python adds and subtracts at once.
     """
     shorter, longer = sorted((first, second), key=len)
-    if len(shorter) < at_least or (Counter(shorter) & Counter(longer)).total() < at_least:
-        return 0
     places: dict[str, int] = {}
     for index, character in enumerate(shorter):
         places[character] = places.get(character, 0) | 1 << index
@@ -334,6 +342,7 @@ def _common_characters(first: str, second: str, at_least: float) -> int:
     return len(shorter) - row.bit_count()
 
 
+@lru_cache(_CACHED_TEXTS)
 def _comparable(text: str) -> str:
     # Cut twice: the first keeps folding a long text cheap, the second comes after runs of blanks are gone.
     folded = text[: 2 * _MAX_COMPARED_CHARACTERS].casefold()

@@ -80,6 +80,11 @@ EMPTY: Final = "empty"
 UNKNOWN_TYPE: Final = "unknown type"
 LFS_POINTER: Final = "pointer of Git LFS (`git lfs pull` fetches the file)"
 """Why a file is not read."""
+MEMORY_EXPORT: Final = "export of memories (`weft import` reads it)"
+_MEMORY_EXPORT: Final = re.compile(
+    rb'\s*\{\s*"(?:key"\s*:\s*"memory:[^"]*"\s*,\s*"memory"|forgotten"\s*:\s*true\s*,\s*"key"|experience"\s*:\s*\{\s*"action")'
+)
+"""How the first line of a file begins that `weft export` wrote of memories and experiences."""
 _LFS_POINTER: Final = "version https://git-lfs.github.com/spec/"
 """How the text of a pointer begins, which stands in place of a file that was not fetched."""
 _BINARY_NAMES: Final = """
@@ -312,7 +317,20 @@ def _untaken_reason(file: File, suffix: str) -> str:
         return BINARY
     if file_stamp(file.path).endswith("-0"):
         return EMPTY
+    if is_memory_export(file.path):
+        return MEMORY_EXPORT
     return f"{UNKNOWN_TYPE}: {suffix}" if suffix else UNKNOWN_TYPE
+
+
+def is_memory_export(path: Path) -> bool:
+    """Return whether `weft export` wrote a file of memories, which as records would stand on pages twice."""
+    if path.suffix != ".jsonl":
+        return False
+    try:
+        with path.open("rb") as stream:
+            return _MEMORY_EXPORT.match(stream.read(BINARY_SNIFF_BYTES)) is not None
+    except OSError:
+        return False
 
 
 def _with_reason(unit: Unit) -> Unit:

@@ -23,6 +23,7 @@ from weft.sources.files import (
     clean,
     decode,
     file_stamp,
+    is_memory_export,
     looks_binary,
     read_bytes,
 )
@@ -78,8 +79,8 @@ class Records:
         because a source may have millions of records."""
 
     def takes(self, file: File) -> bool:
-        """Take every file with one of the suffixes."""
-        return True
+        """Take every file with one of the suffixes, but no export of memories."""
+        return not is_memory_export(file.path)
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every unit: hashes of blocks for JSONL, time and size for the rest."""

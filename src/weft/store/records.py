@@ -32,7 +32,7 @@ _MAX_ID_DIGITS: Final = 18
 MAX_FACET_VALUE_LENGTH: Final = 64
 """Characters of a field's value that may become a facet. Longer values are mostly unique to a node: as facets they
 would fill the facet tables without narrowing any filter, so filters on them read the stored fields instead."""
-_CACHED_TEXT_LISTS: Final = 4096
+_CACHED_TEXT_LISTS: Final = 16_384
 """Lists of tags and headings whose parsed form is kept; they repeat from node to node and passage to passage."""
 
 # The order of columns in which the functions below take rows apart and put them together.

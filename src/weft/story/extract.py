@@ -21,6 +21,7 @@ from weft.story.languages import settle_names
 from weft.story.marriages import join_married
 from weft.story.model import Correction, Entity, Form, KnownEntity, Mention, Passage, Prose, Story
 from weft.story.relations import relate
+from weft.story.stated_names import join_stated
 from weft.text.terms import UNSPACED
 
 _MIN_CONFIDENCE: Final = 0.3
@@ -65,6 +66,7 @@ def extract_story(
     dialogue = read_dialogue(proses, mentions)
     # Corrections come last, so that they also undo what was joined.
     groups = join_married(group(tallies, dialogue, known), by_form, proses, tallies, dialogue)
+    groups = join_stated(groups, by_form, proses, tallies)
     for entity_group in apply_corrections(groups, corrections, tallies):
         if _is_shown_enough(entity_group, tallies):
             own = [mention for form in entity_group.forms for mention in by_form[form]]

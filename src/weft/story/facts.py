@@ -42,7 +42,10 @@ _DEATH: Final = re.compile(
 )
 _END: Final = r"(?:death|murder|suicide|funeral|burial|corpse|dead\s+body|deathbed|death-bed)"
 _DEATH_BEFORE: Final = re.compile(rf"\b{_END}\s+of\s+(?:(?:the|poor|old|late)\s+)*$", re.IGNORECASE)
-_DEATH_OWN: Final = re.compile(rf"['’]s?\s+(?:sudden\s+|untimely\s+|early\s+)?{_END}\b(?!\s+(?:warrant|bed|blow))")
+_DEATH_OWN: Final = re.compile(
+    rf"['’]s?\s+(?:sudden\s+|untimely\s+|early\s+)?{_END}\b(?!\s+(?:warrant|bed|blow))"
+    r"|['’]s\s+dead\b(?=\s*[,.;!?\"”’]|\s+and\b)"
+)
 _BY_HAND: Final = r"(?:killed|murdered|shot|stabbed|poisoned|strangled|slew|slain)"
 _KILLED: Final = re.compile(rf"\s+(?:had\s+|has\s+)?{_BY_HAND}\s+")
 _KILLED_BY: Final = re.compile(rf"\s+(?:was|were|had\s+been|has\s+been)\s+{_BY_HAND}\s+by\s+")
@@ -127,7 +130,8 @@ def _read_single(scene: Scene) -> Iterator[Fact]:
             match = pattern.match(scene.text, mention.end, mention.end + _REACH)
             if match is None and kind == "death" and _FOUND_DEAD.search(before):
                 match = _DEAD.match(scene.text, mention.end, mention.end + _REACH)
-            if match is None and kind in ahead and ahead[kind].search(before):
+            # The death of Ann's father is not Ann's.
+            if match is None and kind in ahead and not mention.is_possessive and ahead[kind].search(before):
                 match = re.compile("").match(scene.text, mention.end)
             if match is not None and not _is_doubtful(scene.text, mention, match.end()):
                 yield _make(scene, kind, entity, (mention.start, match.end()))

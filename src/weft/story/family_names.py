@@ -9,7 +9,7 @@ from weft.story.kinship import Sign, Vote
 from weft.story.model import Entity, Mention, Passage
 from weft.story.vocabulary import FEMALE, GIVEN_NAMES, MALE
 
-_FORMAL_SHARE: Final = 0.5
+_FORMAL_SHARE: Final = 0.45
 _PARENT_BY_NAME: Final = 0.8
 _HOUSEHOLD_PARENT: Final = 1.0
 _SIBLING_BY_NAME: Final = 0.4

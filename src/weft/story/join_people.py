@@ -89,7 +89,7 @@ def _company(cast: Cast, woman: Person, husband: Tally) -> float:
 # --- names by which people are spoken to -----------------------------------------------------------------
 
 
-class _Called(Struct):
+class Called(Struct):
     """How often a person's name is spoken to, who is around then, and who answers; people are indexes."""
 
     count: int = 0
@@ -101,7 +101,7 @@ class _Called(Struct):
 
 def join_addressed(cast: Cast) -> None:
     """Join each person who is only spoken to with the one who is there: Aunt Juley is Mrs. Munt."""
-    called = _count_addresses(cast)
+    called = count_addresses(cast)
     found = [(person, other) for person, other in _pair_addressed(cast, called)]
     gone: set[int] = set()
     # A person who is joined to another is not joined to a third: Meg with Margaret, and Margaret with nobody.
@@ -115,13 +115,13 @@ def join_addressed(cast: Cast) -> None:
     cast.people[:] = [person for index, person in enumerate(cast.people) if index not in gone]
 
 
-def _count_addresses(cast: Cast) -> dict[int, _Called]:
+def count_addresses(cast: Cast) -> dict[int, Called]:
     index_of = {form: index for index, person in enumerate(cast.people) for form in person.forms}
-    called: dict[int, _Called] = {}
+    called: dict[int, Called] = {}
     for address in cast.dialogue.addresses:
         if address.form not in index_of:
             continue
-        entry = called.setdefault(index_of[address.form], _Called())
+        entry = called.setdefault(index_of[address.form], Called())
         around = {index_of[form] for form in address.around if form in index_of}
         entry.count += 1
         entry.narrated += index_of[address.form] in around
@@ -132,7 +132,7 @@ def _count_addresses(cast: Cast) -> dict[int, _Called]:
     return called
 
 
-def _pair_addressed(cast: Cast, called: dict[int, _Called]) -> Iterator[tuple[int, int]]:
+def _pair_addressed(cast: Cast, called: dict[int, Called]) -> Iterator[tuple[int, int]]:
     """Yield the people who are only spoken to, each with the one who is meant."""
     for index in sorted(called, key=lambda index: (-called[index].count, index)):
         entry, person = called[index], cast.people[index]
@@ -143,7 +143,7 @@ def _pair_addressed(cast: Cast, called: dict[int, _Called]) -> Iterator[tuple[in
             (
                 (entry.around[other] + entry.answers[other], -other)
                 for other in entry.around
-                if other != index and _may_complete(cast, cast.people[other], person)
+                if other != index and may_complete(cast, cast.people[other], person)
             ),
             reverse=True,
         )
@@ -158,7 +158,7 @@ def _pair_addressed(cast: Cast, called: dict[int, _Called]) -> Iterator[tuple[in
             yield index, chosen
 
 
-def _may_complete(cast: Cast, owner: Person, person: Person) -> bool:
+def may_complete(cast: Cast, owner: Person, person: Person) -> bool:
     """Return whether one person's names may complete another's: a given name to a surname, or a pet name.
 
     Nobody has two given names or two surnames, unless one is short for the other.
@@ -201,7 +201,7 @@ def _is_pet_name(pet: str, given: str) -> bool:
 
 def join_narrator(cast: Cast) -> None:
     """Join the names by which others call a narrator who says I: Pip, whom Herbert calls Handel."""
-    called = _count_addresses(cast) if cast.dialogue.has_narrator else {}
+    called = count_addresses(cast) if cast.dialogue.has_narrator else {}
     names = [index for index in called if _is_narrators(cast, cast.people[index], called[index])]
     if not names:
         return
@@ -218,7 +218,7 @@ def join_narrator(cast: Cast) -> None:
     cast.people[:] = [person for person in cast.people if person not in joined]
 
 
-def _is_narrators(cast: Cast, person: Person, entry: _Called) -> bool:
+def _is_narrators(cast: Cast, person: Person, entry: Called) -> bool:
     """Return whether a person is often spoken to, answered by the narrator, and hardly named in the narration."""
     narrated = sum(cast.dialogue.narrated[form] for form in person.forms)
     return (

@@ -4,7 +4,7 @@ Each `take_` function either assigns the form (perhaps to a new person) and retu
 step of `merge`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final
 
 from weft.story.cast import DOMINANCE, LADIES, Cast, Person, canonical_title
@@ -58,6 +58,8 @@ _LEARNED: Final = frozenset({"doctor", "professor"})
 _MILITARY: Final = frozenset(
     {"captain", "colonel", "major", "general", "lieutenant", "sergeant", "admiral", "commodore", "brigadier"}
 )
+_OVERLAP_SHARE: Final = 0.1
+"""Two ranks are one person's if no larger share of the scenes with either has the earlier one after the later."""
 _MIN_CIVILIAN: Final = 5
 """So many uses of Mr. show a civilian; one or two are slips."""
 _RANKS: Final = frozenset(TITLES) - NOBLE_TITLES - FAMILIAR_TITLES - PLAIN_TITLES.keys()
@@ -290,10 +292,23 @@ def _fits(cast: Cast, person: Person, form: Form) -> bool:
     clashes |= title == "mrs" and bool(person.given) and _is_daughter(cast, person, form)
     is_everyday = title in PLAIN_TITLES or title in FAMILIAR_TITLES
     held_together = _LEARNED if title in _LEARNED else frozenset({title})
-    clashes |= not is_everyday and bool(held - PLAIN_TITLES.keys() - held_together)
+    others = held - PLAIN_TITLES.keys() - held_together
+    clashes |= not is_everyday and bool(others) and not _is_promoted(cast, person, form, others)
     # Madame may be a countess; Mrs. is none.
     clashes |= form[0] in PLAIN_TITLES and bool(held & NOBLE_TITLES)
     return not clashes and not _is_told_apart(cast, person, form) and cast.may_be_called(person, form)
+
+
+def _is_promoted(cast: Cast, person: Person, form: Form, held: Set[str]) -> bool:
+    """Return whether a military rank follows another in the book: Captain Vane is Major Vane from then on."""
+    if not {canonical_title(form[0]), *held} <= _MILITARY:
+        return False
+    other = sorted(
+        text for own in person.forms if canonical_title(own[0]) in held for text in cast.texts_by_form[own]
+    )
+    earlier, later = sorted((other, cast.texts_by_form[form]))
+    overlap = sum(text >= later[0] for text in earlier) + sum(text <= earlier[-1] for text in later)
+    return overlap <= _OVERLAP_SHARE * (len(earlier) + len(later))
 
 
 def _is_daughter(cast: Cast, person: Person, form: Form) -> bool:

@@ -28,6 +28,7 @@ from weft.story.match_names import (
     take_titled_surname,
 )
 from weft.story.model import Form
+from weft.story.same_company import join_company, join_introduced
 from weft.story.vocabulary import CALENDAR, FEMALE, NICKNAMES, NOBLE_TITLES, SAINTS, TITLES
 
 
@@ -38,9 +39,11 @@ def merge(tallies: dict[Form, Tally], dialogue: Dialogue) -> list[tuple[Form, ..
     remaining = sorted(tallies, key=lambda form: (-tallies[form].count, form))
     for step in _STEPS:
         remaining = [form for form in remaining if not step(cast, form)]
+    join_introduced(cast)
     join_wives(cast)
     join_addressed(cast)
     join_narrator(cast)
+    join_company(cast)
     return [tuple(person.forms) for person in cast.people]
 
 

@@ -60,7 +60,10 @@ def test_the_later_change_holds_on_both_machines(machines: tuple[Weft, Weft]) ->
     update_memory(other.workshop(), key, now=NOW + timedelta(days=2), text="Use wide tabs")
     carry(one, other)
     carry(other, one)
-    assert [find_memory(weft.workshop(), key).text for weft in machines] == ["Use wide tabs", "Use wide tabs"]
+    found = [find_memory(weft.workshop(), key) for weft in machines]
+    assert [memory.text for memory in found] == ["Use wide tabs", "Use wide tabs"]
+    for memory in found:
+        assert {earlier.text for earlier in memory.history} == {"Use tabs", "Use tabs, always"}
 
 
 def test_what_was_forgotten_stays_forgotten_though_another_machine_changed_it(machines: tuple[Weft, Weft]) -> None:

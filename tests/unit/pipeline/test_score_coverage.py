@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from weft import Candidate, Node
 from weft.pipeline.score import order_by_coverage
@@ -30,6 +31,17 @@ def test_what_repeats_the_best_falls_behind_what_tells_the_rest() -> None:
     assert keys(ordered) == ["best", "other", "again"]
     assert ordered[2].score == round(again.score / 2, 6)
     assert ordered[2].parts["repeated"] == round(ordered[2].score - again.score, 6)
+
+
+def test_a_persons_turn_loses_less_by_repeating_than_another_text() -> None:
+    best, again = candidate("best", {1: 0.5}), candidate("again", {1: 0.48})
+    turn = replace(again, node=Node("turn", "message", fields={"role": "user"}))
+    answer = replace(again, node=Node("answer", "message", fields={"role": "assistant"}))
+    ordered = order_by_coverage([best, again, answer, turn], RULE, WEIGHTS)
+    assert keys(ordered)[:2] == ["best", "turn"]
+    scores = {each.node.key: each.score for each in ordered}
+    assert again.score > scores["turn"] > scores["again"]
+    assert scores["answer"] <= scores["again"]
 
 
 def test_nothing_moves_without_words_or_where_the_profile_asks_for_no_coverage() -> None:

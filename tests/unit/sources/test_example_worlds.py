@@ -46,15 +46,16 @@ def test_the_help_desk_has_every_kind_and_tenant() -> None:
 def test_the_repository_has_what_its_people_remember() -> None:
     nodes, _ = read("repo")
     assert Counter(node.kind for node in nodes) == {
-        "experience": 22,
-        "commit": 34,
-        "memory": 20,
-        "value": 8,
-        "note": 19,
-        "file": 16,
-        "class": 9,
-        "function": 40,
-        "method": 18,
+        "experience": 28,
+        "commit": 47,
+        "memory": 26,
+        "value": 10,
+        "note": 28,
+        "file": 27,
+        "class": 15,
+        "function": 71,
+        "method": 26,
+        "config": 4,
     }
     axes = {node.fields["axis"] for node in nodes if node.kind == "experience"}
     assert axes == {"full", "surprise", "root_cause", "strategy"}

@@ -96,6 +96,20 @@ def test_public_corpora_load_as_they_are(tmp_path: Path, record: dict[str, objec
     assert (node.key, node.title, node.text, node.kind) == ("s:7", "T", "body", "note")
 
 
+def test_an_export_of_memories_is_no_source_of_records(tmp_path: Path) -> None:
+    unit = read_lines(
+        tmp_path,
+        {"key": "memory:1", "memory": {"key": "memory:1", "text": "Use tabs"}, "updated": "2026-03-01T00:00:00Z"},
+        {"forgotten": True, "key": "memory:2", "updated": "2026-03-01T00:00:00Z"},
+    )
+    assert not unit.nodes
+    assert not unit.problems
+    source = open_source(str(tmp_path), name="s")
+    assert not list(source.units())
+    assert "weft import" in source.list_skipped()["data.jsonl"]
+    assert only(read_lines(tmp_path, {"key": "memory:3", "text": "Written by another tool"})).key == "s:memory:3"
+
+
 def test_a_question_and_its_answer_become_fields_and_readable_text(tmp_path: Path) -> None:
     content = {"question": "How long?", "answer": "Five days."}
     node = only(read_lines(tmp_path, {"id": "q", "type": "faq", "content": content}))

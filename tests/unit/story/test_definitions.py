@@ -104,6 +104,24 @@ def test_a_list_and_a_clause_behind_somebody_else_s_kin_define_nobody() -> None:
     assert told == "Joe Pike was a ferryman. He had lost his boat."
 
 
+def test_what_the_narrator_says_comes_before_what_a_speech_goes_on_to_say() -> None:
+    told = definition(
+        "Joe Pike",
+        '"We waited all evening long on the pier. Joe Pike is the miller of Harrow, whom nobody waits for."',
+        "At last there came Joe Pike, the miller of Harrow, with flour on his sleeves and nothing to say to us.",
+    )
+    assert told.startswith("At last there came Joe Pike")
+
+
+def test_my_sister_says_less_than_his_sister() -> None:
+    told = definition(
+        "Rosa Pike",
+        "That night I told my sister, Rosa Pike, that I had seen the boat go down behind the rocks of Harrow.",
+        "Joe loved his sister, Rosa Pike, who kept the ferry and had done so since the old man had gone away.",
+    )
+    assert told.startswith("Joe loved his sister")
+
+
 def test_a_noun_for_the_other_sex_defines_nobody() -> None:
     told = definition(
         "Mrs. Holt",

@@ -51,10 +51,15 @@ def facts(prose: str) -> set[tuple[str, ...]]:
         ("Bram Vane learned that the mill was sold.", ("knowledge", "Bram Vane")),
         ("Ann Holt had very blue eyes.", ("eyes", "Ann Holt", "blue")),
         ('"I hear that Ann Holt died," he said.', ("death", "Ann Holt", "hearsay")),
+        ('"I am sorry to say Ann Holt\'s dead."', ("death", "Ann Holt", "hearsay")),
     ],
 )
 def test_a_plain_statement_is_a_fact(prose: str, fact: tuple[str, ...]) -> None:
     assert fact in facts(prose)
+
+
+def test_the_death_of_somebody_s_father_is_not_that_person_s() -> None:
+    assert ("death", "Ann Holt") not in facts("It was soon after the death of Ann Holt's father.")
 
 
 @pytest.mark.parametrize(

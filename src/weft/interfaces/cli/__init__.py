@@ -187,7 +187,8 @@ def _invoke(arguments: Sequence[str]) -> int:
     name = arguments[0] if arguments and arguments[0] in (*COMMANDS, "version") else None
     if name is None:
         _refuse_question(arguments)
-    helps = name is None or not {"-h", "--help"}.isdisjoint(arguments)
+    # A group alone prints its help too.
+    helps = name is None or not {"-h", "--help"}.isdisjoint(arguments) or (name in _GROUPS and len(arguments) == 1)
     command = typer.main.get_command(make_app(sys.stdout.isatty(), name, helps=helps))
     code = command.main(args=list(arguments), prog_name="weft", standalone_mode=False)
     # Without standalone mode the code comes back as a value; a command that ends normally returns None.
@@ -287,6 +288,7 @@ def make_app(decorated: bool, only: str | None = None, *, helps: bool = True) ->
     """
     app = typer.Typer(
         cls=_help_class() if helps else None,
+        epilog=_examples("", decorated) if helps else None,
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich" if decorated else None,
@@ -303,16 +305,20 @@ def make_app(decorated: bool, only: str | None = None, *, helps: bool = True) ->
 def _add_command(app: typer.Typer, name: str, module: str, decorated: bool, title: str | None) -> None:
     """Load the module of a command and add it; with a title, under that section of the help and with examples."""
     loaded = import_module(f"weft.interfaces.cli.{module}" if module else __name__)
+    epilog = None if title is None else _examples(name, decorated)
     if name in _GROUPS:
-        app.add_typer(getattr(loaded, f"make_{name}_group")(decorated), name=name, rich_help_panel=title)
+        group = getattr(loaded, f"make_{name}_group")(decorated)
+        app.add_typer(group, name=name, epilog=epilog, rich_help_panel=title)
         return
-    epilog = None
-    if title is not None:
-        from weft.interfaces.cli.usage import write_examples
-
-        epilog = write_examples(name, decorated)
     function = getattr(loaded, _FUNCTION_NAMES.get(name, name))
     app.command(name, epilog=epilog, rich_help_panel=title)(function)
+
+
+def _examples(name: str, decorated: bool) -> str | None:
+    """Return what ends the help of a command, or that of the program for an empty name."""
+    from weft.interfaces.cli.usage import write_examples
+
+    return write_examples(name, decorated)
 
 
 def _help_class() -> Any:

@@ -10,7 +10,7 @@ import typer
 from weft import config
 from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.audit import AuditLog
-from weft.interfaces.cli import AsJson, StoreFolder, output
+from weft.interfaces.cli import AsJson, StoreFolder, clean_argument, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 
@@ -190,7 +190,7 @@ def _local_store(store: str | None) -> Path:
 
 # --- weft tenants ------------------------------------------------------------------------------------------
 
-Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant's name.")]
+Tenant = Annotated[str, typer.Argument(metavar="TENANT", parser=clean_argument, help="The tenant's name.")]
 
 
 def make_tenants_group(decorated: bool) -> typer.Typer:
@@ -225,8 +225,8 @@ def export_tenant(
     from weft.memory.exchange import ExportKind, note_export
 
     with config.open_weft(store, embedder="none") as weft:
-        _check_known(weft.store.tenants(), clean(tenant))
-        lines = tenants.export_tenant(weft, clean(tenant))
+        _check_known(weft.store.tenants(), tenant)
+        lines = tenants.export_tenant(weft, tenant)
         if file == "-":
             for line in lines:
                 sys.stdout.buffer.write(line)
@@ -237,7 +237,7 @@ def export_tenant(
                 out.writelines(lines)
         except FileExistsError:
             raise InvalidInput(f"{file} is there already. Name a new file.") from None
-        note_export(weft.indexing_context(), Path(file), ExportKind.TENANT, clean(tenant))
+        note_export(weft.indexing_context(), Path(file), ExportKind.TENANT, tenant)
     output.write(f"{tenant} is in {file}.")
 
 
@@ -279,12 +279,12 @@ def delete_tenant(
     from weft.interfaces import tenants
 
     with config.open_weft(store, embedder="none") as weft:
-        _check_known(weft.store.tenants(), clean(tenant))
+        _check_known(weft.store.tenants(), tenant)
         if not yes:
-            count = output.count_noun(weft.status([clean(tenant)]).nodes, "node")
+            count = output.count_noun(weft.status([tenant]).nodes, "node")
             raise InvalidInput(f"{tenant} holds {count}. Give --yes to delete them; `weft backup` keeps a copy.")
         with show_progress("deleting"):
-            proof = tenants.delete_tenant(weft, clean(tenant))
+            proof = tenants.delete_tenant(weft, tenant)
         AuditLog(weft.folder).write("tenant_deleted", **output.as_dict(proof))
     if as_json:
         output.write_json(output.as_dict(proof))

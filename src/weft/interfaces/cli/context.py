@@ -286,8 +286,9 @@ def diff(
     names = [clean(name) for name in ids or ()]
     if len(names) != (2 if since is None else 0):
         raise InvalidInput(
-            f"{len(names)} ids {'and --since ' if since else ''}do not make a comparison. Give two ids, as in "
-            "`weft diff A B`, or one as `--since A`; `weft history` lists them."
+            f"`weft diff` takes two ids or --since, and was given {output.count_noun(len(names), 'id')}"
+            f"{' and --since' if since else ''}. Type `weft diff A B` or `weft diff --since A`; `weft history` "
+            "lists the ids."
         )
     # Parsed before the store is opened, so that a mistyped time is reported at once.
     moment = read_time(now)

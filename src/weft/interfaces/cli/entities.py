@@ -109,9 +109,10 @@ def merge(
     chapter: FromChapter = None,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Merge several entities into the first, which takes the names of all."""
-    _correct("merge", [name, *others], "", chapter, tenant, store)
+    _correct("merge", [name, *others], "", chapter, tenant, store, as_json=as_json)
 
 
 def split(
@@ -120,9 +121,10 @@ def split(
     chapter: FromChapter = None,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Split names off an entity: they become an entity of their own."""
-    _correct("split", [name, *aliases], "", chapter, tenant, store)
+    _correct("split", [name, *aliases], "", chapter, tenant, store, as_json=as_json)
 
 
 def drop_alias(
@@ -131,9 +133,10 @@ def drop_alias(
     chapter: FromChapter = None,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Drop names of an entity that are no names of anybody."""
-    _correct("drop-alias", [name, *aliases], "", chapter, tenant, store)
+    _correct("drop-alias", [name, *aliases], "", chapter, tenant, store, as_json=as_json)
 
 
 def rename(
@@ -142,9 +145,10 @@ def rename(
     chapter: FromChapter = None,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Rename an entity. The old name stays as an alias."""
-    _correct("rename", [name], value, chapter, tenant, store)
+    _correct("rename", [name], value, chapter, tenant, store, as_json=as_json)
 
 
 def change_type(
@@ -153,16 +157,21 @@ def change_type(
     chapter: FromChapter = None,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Change the type of an entity."""
-    _correct("type", [name], value, chapter, tenant, store)
+    _correct("type", [name], value, chapter, tenant, store, as_json=as_json)
 
 
 def hide(
-    name: EntityName, chapter: FromChapter = None, tenant: OwnTenant = DEFAULT_TENANT, store: StoreFolder = None
+    name: EntityName,
+    chapter: FromChapter = None,
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Hide a name that is no entity."""
-    _correct("hide", [name], "", chapter, tenant, store)
+    _correct("hide", [name], "", chapter, tenant, store, as_json=as_json)
 
 
 def print_corrections(
@@ -188,19 +197,28 @@ def undo(
     ],
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Undo a correction."""
-
     with config.open_weft(store) as weft, show_progress("reading the story again"):
         undone = undo_correction(weft, number, tenant=tenant)
-    output.write(f"Undone: {_describe(undone)}.")
+    if as_json:
+        output.write_json(output.as_dict(undone))
+    else:
+        output.write(f"Undone: {_describe(undone)}.")
 
 
 def _correct(
-    action: str, names: list[str], value: str, chapter: int | None, tenant: str, store: str | None
+    action: str,
+    names: list[str],
+    value: str,
+    chapter: int | None,
+    tenant: str,
+    store: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Store a correction, apply it to the story, and print it."""
-
     with config.open_weft(store) as weft, show_progress("reading the story again"):
         correction = apply_correction(
             weft,
@@ -210,7 +228,10 @@ def _correct(
             chapter=chapter,
             tenant=tenant,
         )
-    output.write(f"From chapter {correction.chapter} on: {_describe(correction)}.")
+    if as_json:
+        output.write_json(output.as_dict(correction))
+    else:
+        output.write(f"From chapter {correction.chapter} on: {_describe(correction)}.")
 
 
 def _describe(correction: "Correction") -> str:

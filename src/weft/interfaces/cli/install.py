@@ -76,7 +76,7 @@ def install(
         _print_for_unknown_client(client, entry, as_json)
     else:
         _apply(_change_server(known, known.file(home, everywhere), entry, remove), dry_run, as_json)
-        _warn("", store, remove)
+        _warn(_note_on_environment(known.name) if portable and not command else "", store, remove)
 
 
 class _Change(Struct, frozen=True):
@@ -146,6 +146,17 @@ def _warn(note: str, store: str | None, remove: bool) -> None:
         output.write_note(
             f"There is no store in {place} yet, so nothing will be told: run `weft index PATH` first."
         )
+
+
+def _note_on_environment(client: str) -> str:
+    """Return what to do where the client finds `weft` only in an environment that is active now."""
+    found = Path(shutil.which("weft") or "")
+    if sys.prefix == sys.base_prefix or not found.is_relative_to(sys.prefix):
+        return ""
+    return (
+        f"`weft` is found here because {sys.prefix} is active. Start {client} from it too, or install Weft for "
+        "everything with `pipx install weft-context`."
+    )
 
 
 def _apply(change: _Change, dry_run: bool, as_json: bool) -> None:

@@ -132,26 +132,34 @@ def rotate_key(
 def revoke_key(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `weft keys list` prints it.")],
     store: StoreFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Revoke a key. Running services notice at their next request; without the last key nobody is served."""
     ring = _open_keys(store)
     key = ring.revoke(clean(key_id))
     _audit(store, "key_revoked", key)
-    output.write(f"Key {key.id} is revoked.")
-    if not ring.all_keys():
+    left = len(ring.all_keys())
+    if as_json:
+        output.write_json({"revoked": key.id, "left": left})
+    else:
+        output.write(f"Key {key.id} is revoked.")
+    if not left:
         output.write_note(
             "That was the last key: nobody is served until there is another. `weft keys open` serves this machine "
             "without keys again."
         )
 
 
-def open_up(store: StoreFolder = None) -> None:
+def open_up(store: StoreFolder = None, as_json: AsJson = False) -> None:
     """Serve this machine without keys again, after all keys were revoked."""
     _open_keys(store).open_up()
     AuditLog(config.find_store(store, config.read_environment())).write("opened_up")
-    output.write(
-        "This store is served without keys again: to this machine only, which may read and write everything."
-    )
+    if as_json:
+        output.write_json({"open": True})
+    else:
+        output.write(
+            "This store is served without keys again: to this machine only, which may read and write everything."
+        )
 
 
 def parse_expiry(written: str, now: datetime) -> datetime:

@@ -1,5 +1,6 @@
 """`weft mcp`: serve the store to agents as an MCP server, over stdio or HTTP."""
 
+import sys
 from types import ModuleType
 from typing import Annotated, Final
 
@@ -61,13 +62,21 @@ def mcp(
     else:
         from weft.interfaces.mcp.stdio import serve_stdio
 
+        if sys.stdin.isatty():
+            _write_note(
+                "An MCP client starts this command and speaks to it; `weft install` sets one up. Stop with Ctrl-D."
+            )
         serve_stdio(settings)
 
 
 def _announce(address: str) -> None:
+    _write_note(f"Serving {address}; stop with Ctrl-C.")
+
+
+def _write_note(text: str) -> None:
     from weft.interfaces.cli import output
 
-    output.write_note(f"Serving {address}; stop with Ctrl-C.")
+    output.write_note(text)
 
 
 def _load_http() -> ModuleType:

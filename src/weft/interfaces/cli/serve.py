@@ -130,13 +130,17 @@ def share(
         typer.Argument(metavar="OTHER", help="Tenants its links may lead into; none forbids all."),
     ] = None,
     store: StoreFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Set which other tenants a tenant's links may lead into. Replaces the earlier setting."""
     with config.open_weft(store, embedder="none") as weft:
         weft.share(clean(tenant), *(clean(other) for other in others or ()))
         # Read back, so that the names printed are the ones in the store.
         shared = weft.store.shared(clean(tenant))
-    output.write(f"Links of {tenant} lead into: {', '.join(shared) or '(no other tenant)'}.")
+    if as_json:
+        output.write_json({"tenant": clean(tenant), "others": list(shared)})
+    else:
+        output.write(f"Links of {tenant} lead into: {', '.join(shared) or '(no other tenant)'}.")
 
 
 def link(

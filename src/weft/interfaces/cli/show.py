@@ -168,24 +168,27 @@ def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson =
             {**output.as_dict(counts), "engine": engine, "index": index, "hooks": output.as_dict(hooks)}
         )
         return
-    output.write(f"{counts.location} (schema {counts.schema_version}, write {counts.sequence})")
-    output.write(_engine_line(engine, index, counts.sequence))
-    output.write(
-        f"{output.count_noun(counts.nodes, 'node')}, {output.count_noun(counts.passages, 'passage')}, "
-        f"{output.count_noun(counts.edges, 'link')}, {output.count_noun(counts.vectors, 'vector')} by "
-        f"{counts.embedder or 'no embedder'}, {counts.bytes / 1e6:,.1f} MB and "
-        f"{int(index.get('bytes', 0)) / 1e6:,.1f} MB derived"
-    )
-    if counts.quality_vectors is not None:
-        output.write(_quality_line(counts))
+    held = f"{output.count_noun(counts.nodes, 'node')} and {output.count_noun(counts.edges, 'link')}"
+    output.write(f"{output.short_path(counts.location)} holds {held}.")
     _write_picture(counts.by_kind)
     for heading, numbers in (
-        ("tenants", counts.by_tenant),
         ("sources", counts.by_source),
+        ("tenants", counts.by_tenant),
         ("links", counts.by_edge_type),
     ):
         listed = ", ".join(f"{output.one_line(name)} {number:,}" for name, number in _largest_first(numbers))
         output.write(f"{heading}: {listed or '(none)'}")
+    output.write(f"search: {_search_line(engine, index, counts.sequence)}")
+    output.write(
+        f"vectors: {counts.vectors:,} of {output.count_noun(counts.passages, 'passage')}, by "
+        f"{counts.embedder or 'no embedder'}"
+    )
+    if counts.quality_vectors is not None:
+        output.write(_quality_line(counts))
+    output.write(
+        f"store: {output.engine_versions(engine)}, schema {counts.schema_version}, write {counts.sequence}, "
+        f"{counts.bytes / 1e6:,.1f} MB, and {int(index.get('bytes', 0)) / 1e6:,.1f} MB of search files"
+    )
     if hooks.spoke or hooks.silent:
         output.write(
             f"hooks: spoke at {hooks.spoke:,} of {hooks.spoke + hooks.silent:,} prompts, gave "
@@ -225,17 +228,17 @@ def _quality_line(counts: "StoreStatus") -> str:
     )
 
 
-def _engine_line(engine: Mapping[str, str | int], index: Mapping[str, str | int], sequence: int) -> str:
-    """Return the engines that store and search, with versions, and how many writes each is behind."""
+def _search_line(engine: Mapping[str, str | int], index: Mapping[str, str | int], sequence: int) -> str:
+    """Return the engine that searches, and how many writes it and a replica are behind."""
     # A search needs both indexes, so the slower one counts.
     behind = sequence - min(int(index["lexical_sequence"]), int(index["vector_sequence"]))
-    searched = f"searched by {index.get('engine', 'files')}"
+    searched = f"by {index.get('engine', 'files')}"
     # A number of writes, or a text if the server or its replica did not answer; embedded stores have neither.
     lag = engine.get("replica_lag")
     replica = ""
     if lag is not None:
         replica = "; primary or replica does not answer" if isinstance(lag, str) else f"; replica {_lag(lag)}"
-    return f"{output.engine_versions(engine)}; {searched}, {_lag(behind)}{replica}"
+    return f"{searched}, {_lag(behind)}{replica}"
 
 
 def _lag(writes: int) -> str:

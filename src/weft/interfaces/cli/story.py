@@ -70,6 +70,8 @@ def print_chapters(
 
 
 def _write_books(books: "Sequence[Book]", *, as_json: bool) -> None:
+    from weft.interfaces.describe import format_origin
+
     if as_json:
         output.write_json(
             [
@@ -104,8 +106,7 @@ def _write_books(books: "Sequence[Book]", *, as_json: bool) -> None:
                 "" if node.sequence is None else str(node.sequence),
                 output.one_line(node.title, 60),
                 str(node.fields.get("division") or ""),
-                (node.origin.file or "")
-                + ("" if node.origin.first_line is None else f":{node.origin.first_line}"),
+                format_origin(node.origin),
             )
             for node in book.chapters
         ]

@@ -10,6 +10,11 @@ from typer.core import TyperGroup
 from weft.interfaces.cli import SECTIONS
 
 EXAMPLES: Final = {
+    "": (
+        "weft init                              # set up the working folder",
+        'weft context "Why do we retry?"        # one page about a question',
+        "weft COMMAND --help                    # options and examples of a command",
+    ),
     "init": ("weft init", "weft init ~/vault --kind vault --client claude-code"),
     "demo": ("weft demo", 'weft demo "Who approves a large refund?" --max-tokens 300', "weft demo --copy worlds"),
     "index": ("weft index .", "weft index ~/notes my-novel.docx --watch"),
@@ -35,8 +40,13 @@ EXAMPLES: Final = {
     "forget": ("weft forget memory:3f2a9c41 --prove",),
     "export": ("weft export memories.jsonl",),
     "import": ("weft import memories.jsonl --dry-run",),
+    "experience": ("weft experience list", "weft experience show exp-3f2a"),
     "premortem": ("weft premortem debugging --strategy trial-and-error",),
     "values": ("weft values --refresh",),
+    "story": ("weft story chapters", 'weft story known "Isaura Bell" --as-of 3', "weft story check"),
+    "entities": ("weft entities list", 'weft entities merge "Odo Farrant" "the clerk"', "weft entities undo 1"),
+    "profile": ("weft profile list", "weft profile show general", "weft profile check mine.toml"),
+    "lens": ("weft lens list", "weft lens new mine --from planning"),
     "eval": ("weft eval questions.json --source . --budget 1000", "weft eval compare before.jsonl after.jsonl"),
     "remove": ("weft remove notes",),
     "link": ("weft link --threshold 0.8",),
@@ -46,6 +56,10 @@ EXAMPLES: Final = {
     "restore": ("weft restore backups/today", "weft restore backups/archive --at 1200 --store restored"),
     "migrate": ("weft migrate",),
     "serve": ("weft serve", "weft serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem"),
+    "keys": ("weft keys create --tenant support --name bot", "weft keys list", "weft keys revoke 74eae0dd"),
+    "tenants": ("weft tenants list", "weft tenants export support support.zst"),
+    "jobs": ("weft jobs list",),
+    "cluster": ("weft cluster status",),
     "share": ("weft share support handbook",),
     "completion": ("weft completion bash > ~/.local/share/bash-completion/completions/weft",),
 }

@@ -5,7 +5,7 @@ the `Caller` it found about tenants.
 """
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
@@ -46,6 +46,7 @@ class Caller(Struct, frozen=True):
     name: str = ""
     expires: str = ""
     limits: Limits = Limits()
+    routes: tuple[str, ...] = ()
 
     def session(self, name: str) -> str:
         """Return the session of that name that is the caller's own: holders of other keys have others."""
@@ -69,19 +70,20 @@ class Caller(Struct, frozen=True):
 
 def needed_scope(method: str, path: str) -> Scope | None:
     """Return the scope that a request needs; None where everybody is answered."""
-    if path in _PUBLIC or _is_under(path, _PUBLIC_FILES):
+    if path in _PUBLIC or is_under(path, _PUBLIC_FILES):
         return None
-    if _is_under(path, _ADMIN):
+    if is_under(path, _ADMIN):
         return Scope.ADMIN
     if method not in READING_METHODS:
-        if _is_under(path, _WRITTEN):
+        if is_under(path, _WRITTEN):
             return Scope.WRITE
-        if _is_under(path, _LEARNING):
+        if is_under(path, _LEARNING):
             return Scope.MEMORY
     return Scope.READ
 
 
-def _is_under(path: str, beginnings: Iterable[str]) -> bool:
+def is_under(path: str, beginnings: Iterable[str]) -> bool:
+    """Return whether a path is one of the beginnings or below one."""
     return any(path == beginning or path.startswith(f"{beginning}/") for beginning in beginnings)
 
 
@@ -92,7 +94,7 @@ def admit(connection: Connection, peer: Peer, service: Served) -> Caller | None:
     if needed is None:
         return None
     caller, routes = _identify(connection, peer, service)
-    if routes and not _is_under(path, routes):
+    if routes and not is_under(path, routes):
         raise Problem(403, f"This key is for {', '.join(routes)} only. Use another for {path}.")
     if needed not in caller.scopes:
         if needed in (Scope.WRITE, Scope.MEMORY) and service.serving.read_only:
@@ -129,7 +131,7 @@ def _identify(connection: Connection, peer: Peer, service: Served) -> tuple[Call
 
 def _caller_of(key: Key, service: Served) -> Caller:
     tenants = None if EVERY_TENANT in key.tenants else frozenset(key.tenants)
-    return Caller(tenants, _granted(key.scopes, service), key.id, key.name, key.expires, key.limits)
+    return Caller(tenants, _granted(key.scopes, service), key.id, key.name, key.expires, key.limits, key.routes)
 
 
 def _granted(scopes: tuple[Scope, ...], service: Served) -> frozenset[Scope]:
@@ -167,7 +169,7 @@ Service = Annotated[Served, Depends(get_served)]
 async def get_turn(request: Request, service: Service) -> AbstractContextManager[None]:
     """Return the turn to take while an answer is computed; heavy questions have a lane of their own."""
     is_heavy = getattr(request.state, "lane", LaneName.LIGHT) is LaneName.HEAVY
-    return nullcontext() if is_heavy else service.turn()
+    return service.heavy.block() if is_heavy else service.turn()
 
 
 Turn = Annotated[AbstractContextManager[None], Depends(get_turn)]

@@ -116,7 +116,7 @@ class Gate:
             if is_remembered and await self._answer_again(scope, body, deadline, answer):
                 return
             try:
-                await lane.enter(deadline)
+                await lane.enter(deadline, caller.key)
             except Problem:
                 self._served.metrics.shed.labels(str(name)).inc()
                 raise

@@ -1,5 +1,6 @@
 """/api/keys: keys made, listed, replaced and revoked over HTTP, by callers with the scope admin."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from weft.interfaces.keys import EVERY_TENANT, Grant, Key, KeyRing, Limits, Scope
-from weft.interfaces.rest.access import Caller, CurrentCaller, Service
+from weft.interfaces.rest.access import Caller, CurrentCaller, Service, is_under
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import LARGEST_ID, Body, Moment, Name
@@ -110,8 +111,13 @@ def rotate_key(key_id: KeyId, body: RotationInput, service: Service, caller: Cur
     """Make a key with the rights of an old one, which goes on for some hours."""
     old = _managed(service.keys, caller, key_id)
     # The replacement lives as long as the old one was meant to, which may be longer than the caller's own key.
-    if caller.expires and old.id != caller.key and (not old.expires or old.expires > caller.expires):
-        raise Problem(403, "This key would live longer than the one that replaces it. Use one that lives as long.")
+    if old.id != caller.key:
+        if caller.expires and (not old.expires or old.expires > caller.expires):
+            raise Problem(
+                403, "This key would live longer than the one that replaces it. Use one that lives as long."
+            )
+        # Whoever replaces a key is told its secret, and can use it.
+        _check_bounds(caller, old.limits, old.routes)
     key, token = service.keys.rotate(key_id, timedelta(hours=body.overlap_hours), datetime.now(UTC))
     return answer({**_shape(key, {}), "key": token, "notes": []}, 201)
 
@@ -133,12 +139,21 @@ def _check_grantable(caller: Caller, wanted: KeyInput) -> None:
     own_end = datetime.fromisoformat(caller.expires) if caller.expires else None
     if own_end is not None and (wanted.expires is None or wanted.expires > own_end):
         raise Problem(403, f"This key ends at {caller.expires}; the ones it makes end no later.", "expires")
+    _check_bounds(caller, Limits(**wanted.limits.model_dump()), wanted.routes)
+
+
+def _check_bounds(caller: Caller, limits: Limits, routes: Sequence[str]) -> None:
+    """Refuse a key that may use more, or ask for more, than the caller's own."""
     for what, own in asdict(caller.limits).items():
         # 0 is no limit, which is more than any.
-        if own and not 0 < getattr(wanted.limits, what) <= own:
+        if own and not 0 < getattr(limits, what) <= own:
             raise Problem(
                 403, f"This key is limited to {own} {what}; give the new one a limit of as much.", "limits"
             )
+    if caller.routes and not (routes and all(is_under(route, caller.routes) for route in routes)):
+        raise Problem(
+            403, f"This key is for {', '.join(caller.routes)} only; give the new one routes of these.", "routes"
+        )
 
 
 def _manages(caller: Caller, key: Key) -> bool:

@@ -5,6 +5,7 @@ bounds of its lane is refused at once with 503 and a time to try again.
 """
 
 import asyncio
+from collections import Counter
 from enum import StrEnum
 from typing import Any, Final
 
@@ -69,30 +70,66 @@ THREADS: Final = sum(size.at_once for size in SIZES_ON_SERVER.values()) + _THREA
 """Threads that work: one for each request that is let in, and some beside."""
 
 
+class _Waiting(Struct):
+    """One request that waits, whose it is, and what tells it that its turn has come."""
+
+    caller: str
+    turn: asyncio.Future[None]
+
+
 class Lane:
-    """One lane of one process."""
+    """One lane of one process; callers take turns in it, and who waits with most requests makes room."""
 
     def __init__(self, name: LaneName, size: LaneSize) -> None:
-        self._name, self._size = name, size
-        self._places = asyncio.Semaphore(size.at_once)
-        self._waiting = 0
+        self._name, self._size, self._free = name, size, size.at_once
+        self._waiting: list[_Waiting] = []
+        self._last = ""
 
-    async def enter(self, deadline: Deadline) -> None:
-        """Wait for a place; refuse a request that would wait too long."""
-        if self._places.locked() and self._waiting >= self._size.waiting:
-            raise self._refusal("is full")
-        self._waiting += 1
+    async def enter(self, deadline: Deadline, caller: str = "") -> None:
+        """Wait for a place; refuse a request that would wait too long, or has no place to wait."""
+        if self._free:
+            self._free -= 1
+            return
+        if len(self._waiting) >= self._size.waiting:
+            self._make_room(caller)
+        own = _Waiting(caller, asyncio.get_running_loop().create_future())
+        self._waiting.append(own)
         try:
-            wait = min(self._size.wait_seconds, deadline.remaining())
-            await asyncio.wait_for(self._places.acquire(), wait)
-        except TimeoutError:
-            raise self._refusal("is busy") from None
-        finally:
-            self._waiting -= 1
+            await asyncio.wait_for(own.turn, min(self._size.wait_seconds, deadline.remaining()))
+        except (TimeoutError, asyncio.CancelledError) as ended:
+            if own in self._waiting:
+                self._waiting.remove(own)
+            elif not own.turn.cancelled() and own.turn.exception() is None:
+                # The turn came at the very moment in which the wait was given up, and goes to the next.
+                self.leave()
+            if isinstance(ended, TimeoutError):
+                raise self._refusal("is busy") from None
+            raise
+
+    def _make_room(self, caller: str) -> None:
+        """Refuse the last request of the caller who waits with most; that may be the one who comes."""
+        held = Counter(each.caller for each in self._patient())
+        most, count = max(held.items(), key=lambda each: each[1], default=("", 0))
+        if held[caller] + 1 >= count:
+            raise self._refusal("is full")
+        last = next(each for each in reversed(self._patient()) if each.caller == most)
+        self._waiting.remove(last)
+        last.turn.set_exception(self._refusal("is full"))
+
+    def _patient(self) -> list[_Waiting]:
+        """Return the requests that wait, without those whose time is just over, which leave by themselves."""
+        return [each for each in self._waiting if not each.turn.done()]
 
     def leave(self) -> None:
-        """Give the place to the next request."""
-        self._places.release()
+        """Give the place to the next request, of another caller than the last one where there is one."""
+        waiting = self._patient()
+        if not waiting:
+            self._free += 1
+            return
+        following = next((each for each in waiting if each.caller != self._last), waiting[0])
+        self._waiting.remove(following)
+        self._last = following.caller
+        following.turn.set_result(None)
 
     def _refusal(self, how: str) -> Problem:
         return Problem(503, f"The lane for {self._name} requests {how}. Try again in a moment, or ask for less.")

@@ -21,6 +21,7 @@ from weft.interfaces.rest.logs import make_log
 from weft.interfaces.rest.metrics import Metrics
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.quotas import Quotas
+from weft.interfaces.rest.threads import GivingWay
 from weft.model import View
 from weft.profiles import profile_files_state
 from weft.runtime import deadline
@@ -120,6 +121,7 @@ class Served:
         self.audit = AuditLog(serving.store)
         self.quotas = Quotas(serving.processes)
         self.kept_answers = KeptAnswers(serving.store)
+        self.heavy = GivingWay()
         self._turns = threading.BoundedSemaphore(_AT_ONCE_ON_SERVER if serving.on_server else _AT_ONCE)
         self._opener = opener
         self._file = serving.store / FILE_NAME

@@ -1,7 +1,6 @@
 """Read configuration and build files as text with exact lines: a node a file, and one a part of a long file."""
 
 import codecs
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
@@ -30,6 +29,7 @@ from weft.sources.files import (
 )
 from weft.sources.walk_files import File
 from weft.text.redact import redact
+from weft.text.slugs import number_repeated, title_slug
 
 _READER_VERSION: Final = "2"
 """Part of every stamp; to be changed whenever the same file would give other nodes."""
@@ -44,8 +44,6 @@ _FILE_NAME_CONFIDENCE: Final = 0.9
 """Confidence of a bare file name as an alias: several folders may have a file of that name."""
 _MANIFEST_SUFFIXES: Final = frozenset({".csproj", ".fsproj", ".gemspec"})
 """Suffixes of manifests that bear the name of their project, by which they are found all the same."""
-_MAX_SLUG_CHARACTERS: Final = 80
-_NOT_IN_SLUG: Final = re.compile(r"[^\w.]+")
 _UTF16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -158,13 +156,10 @@ def _make_nodes(path: str, lines: Sequence[str], language: str, settings: Source
     head = Part(path, 1, first.last)
     key = f"{settings.source}:{path}"
     made = [_make_node(key, path, head, lines, language, settings)]
-    used: dict[str, int] = {}
-    for part in parts:
-        slug = _NOT_IN_SLUG.sub("-", part.title.lower()).strip("-")[:_MAX_SLUG_CHARACTERS] or "part"
-        used[slug] = used.get(slug, 0) + 1
-        number = f"-{used[slug]}" if used[slug] > 1 else ""
+    slugs = number_repeated(title_slug(part.title) or "part" for part in parts)
+    for part, slug in zip(parts, slugs, strict=True):
         titled = Part(f"{path}, {part.title}", part.first, part.last)
-        made.append(_make_node(f"{key}#{slug}{number}", path, titled, lines, language, settings))
+        made.append(_make_node(f"{key}#{slug}", path, titled, lines, language, settings))
     return made
 
 

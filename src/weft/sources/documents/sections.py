@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from weft.model import Edge, Json, Node, Origin
 from weft.sources.files import SourceSettings
+from weft.text.slugs import number_repeated, title_slug
 
 _NAMES_ONE: Final[Mapping[str, re.Pattern[str]]] = {
     "requirement": re.compile(
@@ -22,9 +23,6 @@ _NAMES_MANY: Final[Mapping[str, re.Pattern[str]]] = {
     "feature": re.compile(r"\bfeatures\s*$", re.IGNORECASE),
 }
 """Headings under which every section is one requirement or feature."""
-_NOT_IN_SLUG: Final = re.compile(r"[^\w.]+")
-_MAX_SLUG_CHARACTERS: Final = 80
-"""How much of a heading the key of its section holds; keys are printed in ledgers and manifests."""
 _MAX_LISTED_SECTIONS: Final = 12
 """How many sections the summary of a part without text of its own lists: about as many as fit on two lines."""
 
@@ -139,14 +137,9 @@ def _section_kind(title: str, parent: _Part) -> str:
 
 def _part_keys(document: str, parts: Sequence[_Part]) -> list[str]:
     """Return the key of the document and of each section after it, numbered where titles are the same."""
-    counts: dict[str, int] = {}
-    keys = [document]
-    for part in parts[1:]:
-        # By title and not by number, so that a section keeps its key when others are added before it.
-        slug = _NOT_IN_SLUG.sub("-", part.title.lower()).strip("-")[:_MAX_SLUG_CHARACTERS] or "section"
-        counts[slug] = counts.get(slug, 0) + 1
-        keys.append(f"{document}#{slug}" + (f"-{counts[slug]}" if counts[slug] > 1 else ""))
-    return keys
+    # By title and not by number, so that a section keeps its key when others are added before it.
+    slugs = number_repeated(title_slug(part.title) or "section" for part in parts[1:])
+    return [document, *(f"{document}#{slug}" for slug in slugs)]
 
 
 def _part_node(

@@ -41,7 +41,7 @@ _SHORT_HASH: Final = 12
 """Characters of a hash in keys: enough to be unique in repositories of millions of commits."""
 _TOUCHES: Final = "touches"
 
-_PARSER_VERSION: Final = "3"
+_PARSER_VERSION: Final = "4"
 """To be changed whenever the same commit would be read differently; commits in the cache are then read again."""
 _MAX_SHOWN_CHANGES: Final = 60
 """Changed lines of a commit up to which its first ones tell what it is about."""

@@ -312,7 +312,8 @@ class _DiffReader:
 
     def _add_line(self, line: bytes) -> None:
         text = clean(line[1:].decode("utf-8", "replace")).strip()
-        if not _WORD.search(text) or _DATA.search(text):
+        # A record in JSON is data too, and the export of a memory may hold what has been forgotten since.
+        if not _WORD.search(text) or _DATA.search(text) or text.startswith('{"'):
             return
         # Redacted before it is cut: of half a secret nobody could tell what it is.
         kept = f"{line[:1].decode()} {redact_source(text).text[:_MAX_LINE_CHARACTERS]}"

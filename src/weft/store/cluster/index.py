@@ -46,7 +46,7 @@ class ClusterIndex:
         filter: Filter,
         limits: tuple[int, int],
     ) -> tuple[Proposals, Proposals]:
-        """Do both searches, at once where one shard is asked."""
+        """Do both searches, on all shards at once."""
         if isinstance(snapshot, PostgresSnapshot):
             return self._index_of(snapshot).search_both(snapshot, term_hashes, vector, filter, limits)
         return (
@@ -61,7 +61,7 @@ class ClusterIndex:
             return search(self._index_of(snapshot), snapshot)
         if not isinstance(snapshot, MergedSnapshot):
             raise StoreError("The index of a cluster searches clusters. Choose another --index.")
-        found = [search(self._index_of(part), part) for part in snapshot.parts]
+        found = snapshot.of_parts(lambda _, part: search(self._index_of(part), part))
         ids = np.concatenate([each.passage_ids * len(found) + number for number, each in enumerate(found)])
         scores = np.concatenate([each.scores for each in found])
         order = np.argsort(-scores, kind="stable")

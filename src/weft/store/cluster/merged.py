@@ -3,8 +3,10 @@
 An id of a shard becomes one of the whole by its number among the shards: `id * shards + number`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import xxhash
@@ -19,6 +21,8 @@ from weft.store.postgres.snapshot import PostgresSnapshot
 if TYPE_CHECKING:
     from weft.ports.stores import Ids, Vectors
 
+T = TypeVar("T")
+
 
 class MergedSnapshot:
     """Snapshots of several shards, seen as one.
@@ -27,14 +31,29 @@ class MergedSnapshot:
     between its two parts would.
     """
 
-    def __init__(self, parts: Sequence[PostgresSnapshot], view: View) -> None:
-        self.parts, self.view = tuple(parts), view
+    def __init__(self, parts: Sequence[PostgresSnapshot], view: View, threads: ThreadPoolExecutor) -> None:
+        self.parts, self.view, self._threads = tuple(parts), view, threads
         self.sequence = sum(part.sequence for part in parts)
 
     @property
     def identity(self) -> str:
         """The identity of the shards together."""
         return xxhash.xxh3_128_hexdigest(" ".join(part.identity for part in self.parts).encode())
+
+    def of_parts(self, read: Callable[[int, PostgresSnapshot], T]) -> list[T]:
+        """Return what is read of each part; all are read at once, because each waits for a server of its own."""
+        beside = [
+            # With its context, which has the deadline of the question.
+            self._threads.submit(copy_context().run, read, number, part)
+            for number, part in enumerate(self.parts)
+            if number
+        ]
+        try:
+            first = read(0, self.parts[0])
+        finally:
+            # No connection may go back to its pool while a thread still uses it.
+            wait(beside)
+        return [first, *(each.result() for each in beside)]
 
     def whole_id(self, number: int, local: int) -> int:
         """Return the id in this snapshot of an id of one part."""
@@ -53,8 +72,9 @@ class MergedSnapshot:
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
         """Return the nodes by id, in the order of `ids`; ids that do not exist in the view are absent."""
         found: dict[int, NodeRow] = {}
-        for number, (part, own) in enumerate(zip(self.parts, self._split(ids), strict=True)):
-            for local, row in part.nodes(own).items():
+        own = self._split(ids)
+        for number, rows in enumerate(self.of_parts(lambda number, part: part.nodes(own[number]))):
+            for local, row in rows.items():
                 whole = self.whole_id(number, local)
                 found[whole] = replace(row, node=replace(row.node, id=whole))
         return {int(number): found[int(number)] for number in dict.fromkeys(ids) if int(number) in found}
@@ -71,8 +91,9 @@ class MergedSnapshot:
     def find(self, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """Return the node ids for each name that is known in the view; other names are absent."""
         found: dict[str, dict[int, list[tuple[str, str, int]]]] = {}
-        for number, part in enumerate(self.parts):
-            for name, ways in find_in_all_ways(part.connection, part.visible, names).items():
+        of_parts = self.of_parts(lambda _, part: find_in_all_ways(part.connection, part.visible, names))
+        for number, by_name in enumerate(of_parts):
+            for name, ways in by_name.items():
                 for way, nodes in ways.items():
                     whole = [(tenant, key, self.whole_id(number, local)) for tenant, key, local in nodes]
                     found.setdefault(name, {}).setdefault(way, []).extend(whole)
@@ -90,18 +111,21 @@ class MergedSnapshot:
 
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:
         """Return the passages in the order of `ids`; ids that do not exist in the view are left out."""
+        own = self._split(ids)
         found = {
             row.id: row
-            for number, (part, own) in enumerate(zip(self.parts, self._split(ids), strict=True))
-            for row in self._whole_passages(number, part.passages(own))
+            for number, rows in enumerate(self.of_parts(lambda number, part: part.passages(own[number])))
+            for row in self._whole_passages(number, rows)
         }
         return [found[int(number)] for number in ids if int(number) in found]
 
     def passages_of_nodes(self, node_ids: Sequence[int]) -> list[PassageRow]:
         """Return all passages of the nodes, in the order of `node_ids` and by ordinal within a node."""
         found: dict[int, list[PassageRow]] = {}
-        for number, (part, own) in enumerate(zip(self.parts, self._split(node_ids), strict=True)):
-            for row in self._whole_passages(number, part.passages_of_nodes(own)):
+        own = self._split(node_ids)
+        of_parts = self.of_parts(lambda number, part: part.passages_of_nodes(own[number]))
+        for number, rows in enumerate(of_parts):
+            for row in self._whole_passages(number, rows):
                 found.setdefault(row.node_id, []).append(row)
         return [row for number in dict.fromkeys(map(int, node_ids)) for row in found.get(number, ())]
 
@@ -113,8 +137,8 @@ class MergedSnapshot:
         """Return (passage id, node id, term hashes, term counts) for every passage of the view, in any order."""
         return [
             (self.whole_id(number, passage), self.whole_id(number, node), hashes, counts)
-            for number, part in enumerate(self.parts)
-            for passage, node, hashes, counts in part.all_terms()
+            for number, rows in enumerate(self.of_parts(lambda _, part: part.all_terms()))
+            for passage, node, hashes, counts in rows
         ]
 
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
@@ -122,23 +146,27 @@ class MergedSnapshot:
         own = self.embedder()
         result = np.zeros((len(passage_ids), own[1] if own else 0), np.float32)
         whole = np.asarray(passage_ids, np.int64)
-        for number, part in enumerate(self.parts):
+
+        def fill(number: int, part: PostgresSnapshot) -> None:
             here = np.flatnonzero(whole % len(self.parts) == number)
             if len(here) and part.embedder() == own:
                 result[here] = part.vectors((whole[here] // len(self.parts)).tolist())
+
+        self.of_parts(fill)
         return result
 
     def snippets(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
         """Return the packed snippets by passage id."""
+        own = self._split(passage_ids)
         return {
             self.whole_id(number, local): packed
-            for number, (part, own) in enumerate(zip(self.parts, self._split(passage_ids), strict=True))
-            for local, packed in part.snippets(own).items()
+            for number, rows in enumerate(self.of_parts(lambda number, part: part.snippets(own[number])))
+            for local, packed in rows.items()
         }
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Return exact statistics of the terms over the passages of this view."""
-        parts = [part.statistics(term_hashes) for part in self.parts]
+        parts = self.of_parts(lambda _, part: part.statistics(term_hashes))
         passages = sum(part.passages for part in parts)
         length = sum(part.passages * part.mean_length for part in parts)
         frequency: dict[int, int] = {}
@@ -151,10 +179,8 @@ class MergedSnapshot:
 
     def adjacency(self, ids: Sequence[int], fan_out: int) -> Adjacency:
         """Return the `fan_out` strongest neighbours of each node; no link leads from one shard to another."""
-        parts = [
-            (number, part.adjacency(own, fan_out))
-            for number, (part, own) in enumerate(zip(self.parts, self._split(ids), strict=True))
-        ]
+        split = self._split(ids)
+        parts = list(enumerate(self.of_parts(lambda number, part: part.adjacency(split[number], fan_out))))
         types = tuple(sorted({name for _, part in parts for name in part.edge_types}))
         kinds = tuple(sorted({name for _, part in parts for name in part.kinds}))
 
@@ -188,10 +214,11 @@ class MergedSnapshot:
 
     def edges(self, ids: Sequence[int], limit: int = 1000) -> list[tuple[int, int, Edge]]:
         """Return (source id, target id, edge) for the edges that touch the nodes, strongest first."""
+        own = self._split(ids)
         found = [
             (self.whole_id(number, source), self.whole_id(number, target), edge)
-            for number, (part, own) in enumerate(zip(self.parts, self._split(ids), strict=True))
-            for source, target, edge in part.edges(own, limit)
+            for number, edges in enumerate(self.of_parts(lambda number, part: part.edges(own[number], limit)))
+            for source, target, edge in edges
         ]
         return sorted(found, key=_edge_order)[:limit]
 
@@ -199,7 +226,7 @@ class MergedSnapshot:
 
     def matching_ids(self, filter: Filter) -> "Ids":
         """Return the ids of the nodes that pass the filter, sorted."""
-        found = [part.matching_ids(filter) * len(self.parts) + number for number, part in enumerate(self.parts)]
+        found = self.of_parts(lambda number, part: part.matching_ids(filter) * len(self.parts) + number)
         return np.sort(np.concatenate(found))
 
     def kinds(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Final, Self, TypeVar, cast
 
@@ -27,6 +28,8 @@ T = TypeVar("T")
 AnySnapshot = PostgresSnapshot | MergedSnapshot
 _SHARD_BITS: Final = 16
 """Bits by which the version of a tenant tells its shard: two shards count their writes apart."""
+_THREADS: Final = 16
+"""Threads that wait for shards, for all questions that go to several of them."""
 
 
 class MapChangedError(Exception):
@@ -42,6 +45,7 @@ class ClusterStore(ExportableCluster):
         self._map = ClusterMap()
         self._guard = threading.Lock()
         self._writing = threading.local()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="weft-shard")
         self._embedder: tuple[str, int] | None = None
         self.touched: set[str] = set()
         """The shards that were written to since their indexes last caught up."""
@@ -231,7 +235,7 @@ class ClusterStore(ExportableCluster):
                 ]
                 if not self._check_map(max(part.state.map_version for part in parts)):
                     continue
-                yield parts[0] if len(parts) == 1 else MergedSnapshot(parts, view)
+                yield parts[0] if len(parts) == 1 else MergedSnapshot(parts, view, self._threads)
                 return
 
     @contextmanager
@@ -244,7 +248,7 @@ class ClusterStore(ExportableCluster):
                     parts.append(held.enter_context(held.enter_context(shard.using()).snapshot_of_all_tenants()))
             if not parts:
                 raise StoreUnreachable(f"No shard of the cluster answers ({', '.join(self.shards)}).")
-            yield parts[0] if len(parts) == 1 else MergedSnapshot(parts, View(self.tenants()))
+            yield parts[0] if len(parts) == 1 else MergedSnapshot(parts, View(self.tenants()), self._threads)
 
     def _shards_of(self, tenants: Sequence[str]) -> list[tuple[Shard, tuple[str, ...]]]:
         """Return the shards of some tenants, each with its own; of nobody's tenants, any shard."""
@@ -404,5 +408,6 @@ class ClusterStore(ExportableCluster):
 
     def close(self) -> None:
         """Close the connections to all shards."""
+        self._threads.shutdown()
         for shard in self.shards.values():
             shard.close()

@@ -91,6 +91,8 @@ def _make_backup(store: Path, target: Path, now: datetime) -> Backup:
 
 def check_backup(folder: Path) -> Backup:
     """Return what a backup holds; refuse one that is not whole."""
+    if not (folder / MANIFEST).is_file():
+        raise InvalidInput(f"There is no backup in {folder}. Give a folder that `weft backup` made.")
     try:
         held = orjson.loads((folder / MANIFEST).read_bytes())
         if held.pop("format") != _FORMAT or held.pop("version") != _VERSION:
@@ -149,7 +151,7 @@ def _restore_backup(folder: Path, store: Path, replace: bool, now: datetime) -> 
 def _copy_database(source: Path, target: Path) -> None:
     """Copy a database at one moment; writers go on, and SQLite begins again with what they change."""
     with translate_errors(source):
-        reading = sqlite3.connect(f"file:{source.resolve().as_posix()}?mode=ro", uri=True)
+        reading = sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)
         writing = sqlite3.connect(target)
         try:
             # One read transaction around all of it, or a busy writer would make the copy begin again for ever.
@@ -167,7 +169,7 @@ def _copy_database(source: Path, target: Path) -> None:
 
 def _check_database(file: Path) -> None:
     with translate_errors(file):
-        connection = sqlite3.connect(f"file:{file.resolve().as_posix()}?mode=ro&immutable=1", uri=True)
+        connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
         try:
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         finally:
@@ -188,7 +190,7 @@ def _copy_beside(store: Path, draft: Path) -> None:
 def describe_backup(draft: Path, now: datetime) -> Backup:
     """Return what the files of a backup hold, counted and with their digests."""
     files = sorted(file for file in draft.rglob("*") if file.is_file())
-    connection = sqlite3.connect(f"file:{(draft / FILE_NAME).as_posix()}?mode=ro&immutable=1", uri=True)
+    connection = sqlite3.connect(f"{(draft / FILE_NAME).resolve().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         (schema,) = connection.execute("PRAGMA user_version").fetchone()
         (sequence,) = connection.execute("SELECT value FROM meta WHERE name = 'sequence'").fetchone()

@@ -268,7 +268,7 @@ def _read(folder: Path) -> Increment:
 
 
 def _read_identity(database: Path) -> str:
-    connection = sqlite3.connect(f"file:{database.resolve().as_posix()}?mode=ro&immutable=1", uri=True)
+    connection = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         (identity,) = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
     finally:

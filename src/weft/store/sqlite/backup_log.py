@@ -168,9 +168,7 @@ class Follower:
 
     def _pin(self) -> None:
         """Begin a read transaction of the present moment."""
-        connection = sqlite3.connect(
-            f"file:{self._file.resolve().as_posix()}?mode=ro", uri=True, isolation_level=None
-        )
+        connection = sqlite3.connect(f"{self._file.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
         self._pins.append(connection)
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -114,7 +114,7 @@ def _read_records(records: BinaryIO) -> Iterator[Transaction]:
 
 
 def _read_sequence(database: Path) -> int:
-    address = f"file:{database.resolve().as_posix()}?mode=ro&immutable=1"
+    address = f"{database.resolve().as_uri()}?mode=ro&immutable=1"
     with closing(sqlite3.connect(address, uri=True)) as connection:
         (sequence,) = connection.execute("SELECT value FROM meta WHERE name = 'sequence'").fetchone()
     return int(sequence)

@@ -5,10 +5,9 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, StoreTooNew, WeftError
 from weft.runtime import deadline
@@ -32,6 +31,8 @@ _LOG_BYTES_KEPT: Final = 67_108_864
 _WRITER_CACHE_KIB: Final = 32_768
 """Page cache of the writer, which maps nothing; SQLite's 2 MB would be too small for the indexes of a large
 store."""
+_LOG_PART_BYTES: Final = 1 << 20
+"""Bytes of the log that are written again at once."""
 _INSTRUCTIONS_BETWEEN_CHECKS: Final = 100_000
 """Instructions of SQLite between two looks at the deadline: about a millisecond."""
 _LOCK_POLL_SECONDS: Final = 0.01
@@ -57,7 +58,29 @@ def connect_writer(file: Path, busy_seconds: float) -> sqlite3.Connection:
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES_KEPT}")
     connection.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
+    try:
+        _settle_log(file)
+    except OSError as error:
+        connection.close()
+        raise StoreError(
+            f"The disk of {file} takes no writes ({error.strerror}); nothing was written. Check it and try again."
+        ) from error
     return connection
+
+
+def _settle_log(file: Path) -> None:
+    """Write the log of a store again as it is read; to be called by the holder of the right to write.
+
+    A sync that failed may have lost a part of the log for good, though the system still shows it. After a loss of
+    power the log would end there, and what was acknowledged since would be gone.
+    """
+    with suppress(FileNotFoundError), file.with_name(f"{file.name}-wal").open("r+b") as log:
+        while part := log.read(_LOG_PART_BYTES):
+            log.seek(-len(part), os.SEEK_CUR)
+            log.write(part)
+        if log.tell():
+            log.flush()
+            os.fsync(log.fileno())
 
 
 def connect_reader(file: Path, busy_seconds: float) -> sqlite3.Connection:
@@ -83,7 +106,7 @@ def _connect_and_probe(uri: str, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _file_uri(file: Path, mode: str) -> str:
-    return f"file:{quote(file.resolve().as_posix())}?mode={mode}"
+    return f"{file.resolve().as_uri()}?mode={mode}"
 
 
 def _connect(uri: str, busy_seconds: float) -> sqlite3.Connection:

@@ -57,7 +57,7 @@ def is_damaged(folder: Path) -> bool:
     if not file.exists():
         return False
     try:
-        connection = sqlite3.connect(f"file:{file.resolve().as_posix()}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
         try:
             return bool(connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok")
         finally:
@@ -83,7 +83,7 @@ def salvage(damaged: Path, target: Path) -> Salvage:
 
 
 def _copy_tables(file: Path, target: sqlite3.Connection) -> tuple[dict[str, int], dict[str, int]]:
-    source = sqlite3.connect(f"file:{file.resolve().as_posix()}?mode=ro", uri=True, isolation_level=None)
+    source = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
     # Text that is damaged inside a row must not stop the others; it is saved with a mark where it cannot be read.
     source.text_factory = lambda raw: raw.decode("utf-8", "replace")
     saved: dict[str, int] = {}

@@ -38,12 +38,14 @@ if TYPE_CHECKING:
 QUALITY: Final = "quality"
 """The name in `meta` of the state of the second vectors."""
 CACHED_VIEWS: Final = 4
-"""Views whose rows are kept. Each may hold MAX_CACHED_ROWS rows of five kinds; a server has few views at a
-time."""
+"""Views whose rows are kept, each up to the limits below; a server has few views at a time."""
 MAX_CACHED_ROWS: Final = 4_000
-"""Rows of one kind that a view keeps: the nodes and passages that a few dozen questions look at."""
+"""Rows of one kind that a view keeps: the nodes that a few dozen questions look at."""
 MAX_ROWS_AT_ONCE: Final = 1_000
 """Rows of one read that are kept."""
+_MAX_CACHED_PASSAGES: Final = 16_000
+"""The same for passages, of which a question looks at four times as many: some 15 MB, and a store of ten thousand
+nodes as a whole."""
 _MAX_CACHED_VECTORS: Final = 32_000
 """Vectors that a view keeps, 10 MB of them: walks that sample links by relevance read thousands for one page."""
 _MAX_CACHED_HUBS: Final = 500
@@ -62,8 +64,8 @@ class ViewRows:
     def __init__(self) -> None:
         usual = MAX_CACHED_ROWS, MAX_ROWS_AT_ONCE
         self.nodes = CachedNodes(*usual)
-        self.passages = CachedRows[PassageRow](*usual)
-        self.passages_of = CachedRows[tuple[PassageRow, ...]](*usual)
+        self.passages = CachedRows[PassageRow](_MAX_CACHED_PASSAGES, MAX_ROWS_AT_ONCE)
+        self.passages_of = CachedRows[tuple[PassageRow, ...]](_MAX_CACHED_PASSAGES, MAX_ROWS_AT_ONCE)
         self.vectors = CachedRows[bytes](_MAX_CACHED_VECTORS, _MAX_CACHED_VECTORS)
         self.snippets = CachedRows[bytes](*usual)
         self.frequency = CachedRows[int](*usual)
@@ -249,11 +251,15 @@ class SqliteSnapshot:
         """Return one unit vector a passage, a row of zeros where there is none."""
         embedder = self.embedder()
         # While a store is embedded anew, vectors of another width may be stored; those count as missing.
-        result = np.zeros((len(passage_ids), embedder[1] if embedder else 0), np.float32)
-        found = self._cache.vectors.get_rows(passage_ids, partial(self._read_vectors, dimensions=result.shape[1]))
+        dimensions = embedder[1] if embedder else 0
+        found = self._cache.vectors.get_rows(passage_ids, partial(self._read_vectors, dimensions=dimensions))
+        # Mostly every passage has a vector and is asked for once.
+        if len(found) == len(passage_ids):
+            return unit_rows(list(found.values()), dimensions)
+        result = np.zeros((len(passage_ids), dimensions), np.float32)
         if found:
             indexes = [index for index, passage_id in enumerate(passage_ids) if passage_id in found]
-            result[indexes] = unit_rows([found[passage_ids[index]] for index in indexes], result.shape[1])
+            result[indexes] = unit_rows([found[passage_ids[index]] for index in indexes], dimensions)
         return result
 
     def _read_vectors(self, passage_ids: Sequence[int], dimensions: int) -> dict[int, bytes]:

@@ -9,7 +9,7 @@ import typer
 from weft.interfaces.cli import BAD_INPUT, COMMANDS, DONE, SECTIONS, make_app, run
 from weft.interfaces.cli.usage import EXAMPLES
 
-LINES = [(name, line) for name, lines in EXAMPLES.items() for line in lines]
+LINES = [(name, line) for name, lines in EXAMPLES.items() for line in lines if "COMMAND" not in line]
 
 
 def test_every_command_stands_in_one_section_with_its_first_sentence_whole(
@@ -33,11 +33,32 @@ def test_a_group_lists_its_commands_whole(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize(("name", "line"), LINES, ids=[line for _, line in LINES])
 def test_an_example_of_the_help_is_understood(name: str, line: str) -> None:
-    program, command, *words = shlex.split(line.partition(" > ")[0])
-    assert (program, command) == ("weft", name)
-    root: Any = typer.main.get_command(make_app(False, name))
+    program, command, *words = shlex.split(line.partition(" > ")[0], comments=True)
+    assert (program, command) == ("weft", name or command)
+    root: Any = typer.main.get_command(make_app(False, command))
+    found = root.commands[command]
+    while hasattr(found, "commands"):
+        found = found.commands[words.pop(0)]
     # Reading the words refuses options that do not exist and values that an option does not take.
-    root.commands[name].make_context(name, words)
+    found.make_context(line, words)
+
+
+def test_the_help_of_every_command_ends_with_examples() -> None:
+    assert {*COMMANDS, ""} - {*EXAMPLES} == set()
+
+
+def test_every_command_that_prints_an_answer_prints_it_as_json_too() -> None:
+    without = set()
+
+    def look(command: Any, words: tuple[str, ...]) -> None:
+        for name, below in getattr(command, "commands", {}).items():
+            look(below, (*words, name))
+        if not hasattr(command, "commands") and not any("--json" in each.opts for each in command.params):
+            without.add(" ".join(words))
+
+    look(typer.main.get_command(make_app(False)), ())
+    # Servers, a script for shells, and lines of JSON as they are.
+    assert without == {"explore", "mcp", "serve", "completion", "tenants export"}
 
 
 def test_examples_stand_line_by_line_at_the_end_of_the_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,6 +91,11 @@ def test_a_commit_whose_message_tells_shows_no_lines(repository: Repository, mes
     assert [node.text for node in commits(repository.root).values()] == [message]
 
 
+def test_a_record_in_a_commit_is_not_shown(repository: Repository) -> None:
+    repository.commit("sync", {"memories.jsonl": '{"key": "memory:1", "memory": {"text": "Ada likes tabs"}}\n'})
+    assert [node.text for node in commits(repository.root).values()] == ["sync"]
+
+
 def test_the_first_lines_of_a_large_commit_are_not_shown(repository: Repository) -> None:
     repository.commit("update", {"clock.txt": "".join(f"line {number}\n" for number in range(61))})
     assert [node.text for node in commits(repository.root).values()] == ["update"]

@@ -18,6 +18,7 @@ from weft.store.sqlite.backup_archive import (
     list_archive,
     restore_at,
 )
+from weft.store.sqlite.salvage import is_damaged, salvage
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -57,6 +58,19 @@ def test_every_write_with_a_backup_comes_back_as_it_was(
     assert len(held) == 7
     for sequence, expected in held.items():
         assert restore(archive, tmp_path / f"at-{sequence}", sequence) == expected
+
+
+def test_folders_may_have_signs_in_their_names_that_addresses_use(tmp_path: Path) -> None:
+    store, archive = tmp_path / "what? 100% #1" / "store", tmp_path / "what? 100% #1" / "archive"
+    with Weft.open(store, embedder=None) as weft:
+        weft.put(Node("put:one", "note", text="one"))
+        first = add_to_archive(store, archive, START)
+        weft.put(Node("put:two", "note", text="two"))
+        add_to_archive(store, archive, START + timedelta(hours=1))
+    make_backup(store, tmp_path / "what?" / "backup", START)
+    assert not is_damaged(store)
+    assert salvage(store, tmp_path / "100%" / "saved").saved["nodes"] == 2
+    assert restore(archive, tmp_path / "#1" / "restored", first.sequence) == {"put:one": "one"}
 
 
 def test_a_write_between_two_backups_gives_the_one_before_it(

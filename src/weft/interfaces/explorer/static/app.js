@@ -4,14 +4,14 @@ import { Around } from "./around.js";
 import { Spending } from "./spending.js";
 import { Controls } from "./controls.js";
 import { Correcting, offerUndo } from "./correct.js";
-import { announce, byId, count, make, plural } from "./dom.js";
+import { announce, byId, count, make, plural, refOf } from "./dom.js";
 import { drawCard, explainName, openSource } from "./explain.js";
 import { setUpFrame } from "./frame.js";
 import { handleKeys } from "./keys.js";
 import { Ledger } from "./ledger.js";
 import { marksOf, toggleMark } from "./marks.js";
 import { Reading } from "./read.js";
-import { ask, Refused } from "./service.js";
+import { ask, refusalOf } from "./service.js";
 import { askedQuery, readState, writeState } from "./state.js";
 
 // After so long without a change the costly question is asked: what other budgets would bring.
@@ -103,9 +103,12 @@ async function askAndDraw() {
     drawAnswer(true);
     growthTimer = setTimeout(askForGrowth, GROWTH_AFTER_MS);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    drawNothing(make("h3", {}, "No page"), make("p", { class: "problem" }, error.message));
+    drawRefusal(error);
   }
+}
+
+function drawRefusal(error) {
+  drawNothing(make("h3", {}, "No page"), make("p", { class: "problem" }, refusalOf(error)));
 }
 
 function drawNothing(...children) {
@@ -173,15 +176,15 @@ async function askForGrowth() {
   try {
     const growth = await ask("growth", askedQuery(state), growthAbort.signal);
     if (answer !== asked) return;
-    const appears = new Map(growth.appears.map(([tenant, key, from]) => [`${tenant}\n${key}`, from]));
-    for (const row of answer.rows) row.appears = appears.get(`${row.tenant}\n${row.key}`);
+    const appears = new Map(growth.appears.map(([tenant, key, from]) => [refOf({ tenant, key }), from]));
+    for (const row of answer.rows) row.appears = appears.get(refOf(row));
     budget.showGains(growth);
     budget.light(chosen.row);
     ledger.draw(answer, state);
     drawChosen();
   } catch (error) {
     // The page stands without it, and the next change asks again.
-    if (error.name !== "AbortError" && !(error instanceof Refused)) throw error;
+    if (error.name !== "AbortError") refusalOf(error);
   }
 }
 
@@ -352,7 +355,6 @@ try {
   if (!state.topic.length) byId("question").focus();
   await redraw();
 } catch (error) {
-  if (!(error instanceof Refused)) throw error;
-  drawNothing(make("h3", {}, "No page"), make("p", { class: "problem" }, error.message));
+  drawRefusal(error);
 }
 document.body.dataset.ready = "yes";

@@ -1,8 +1,8 @@
 // Neighbourhood: the links around the chosen item, in rings; what is not on the page is faint.
 
-import { byId, count, hueOf, make } from "./dom.js";
+import { byId, count, hueOf, make, refOf } from "./dom.js";
 import { drawRings } from "./rings.js";
-import { ask, Refused } from "./service.js";
+import { ask, refusalOf } from "./service.js";
 
 // The padding of the panel in pixels, and the width to draw for while it is not shown.
 const PADDING = 10;
@@ -33,15 +33,14 @@ export class Around {
       const found = await ask("around", query);
       if (this.asked === asked) this.#show(answer, found);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      this.element.replaceChildren(make("p", { class: "none problem" }, error.message));
+      this.element.replaceChildren(make("p", { class: "none problem" }, refusalOf(error)));
     }
   }
 
   #show(answer, found) {
-    const rows = new Map(answer.rows.map((row) => [`${row.tenant}\n${row.key}`, row]));
+    const rows = new Map(answer.rows.map((row) => [refOf(row), row]));
     const nodes = found.nodes.map((node) => {
-      const row = rows.get(`${node.tenant}\n${node.key}`);
+      const row = rows.get(refOf(node));
       const isPrinted = row !== undefined && row.detail !== "dropped";
       return { ...node, dropped: !isPrinted, says: isPrinted ? `on the page as ${row.detail}` : row ? `left out: ${row.reason}` : "not considered" };
     });

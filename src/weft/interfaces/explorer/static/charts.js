@@ -1,18 +1,6 @@
-// Small drawings as SVG: an area that grows, and nodes in rings.
+// A small drawing as SVG: an area that grows.
 
-const SVG = "http://www.w3.org/2000/svg";
-
-export function draw(tag, attributes = {}, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name.startsWith("--")) element.style.setProperty(name, value);
-    else element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
+import { draw } from "./dom.js";
 
 const WIDTH = 320;
 const HEIGHT = 84;

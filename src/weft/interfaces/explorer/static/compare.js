@@ -1,6 +1,6 @@
 // Compare: two settings or two times side by side, with what appeared, vanished, changed and moved, and why.
 
-import { byId, count, make, plural, SIGNS } from "./dom.js";
+import { byId, count, make, plural, refOf, SIGNS } from "./dom.js";
 import { openSource } from "./explain.js";
 import { empty, setUpView, show, tabs, when } from "./frame.js";
 import { ask } from "./service.js";
@@ -76,8 +76,6 @@ function readSide(form, side, topic, before) {
 
 // --- what differs ---
 
-const refOf = (each) => `${each.tenant}\n${each.key}`;
-
 function headline(found) {
   const counts = {};
   for (const change of found.changes) counts[change.what] = (counts[change.what] ?? 0) + 1;
@@ -123,7 +121,7 @@ function pages(found) {
     const head = make("h2", {}, `${label}: ${describe(each)}`);
     if (each.text === null) return make("section", { class: "panel" }, head, make("p", { class: "hint-text" }, "The text of a page that was handed out is not kept, only what it held. Items shows that."));
     const kinds = [];
-    for (const [first, last, tenant, key] of each.lines) for (let line = first; line <= last; line++) kinds[line] = changes.get(`${tenant}\n${key}`);
+    for (const [first, last, tenant, key] of each.lines) for (let line = first; line <= last; line++) kinds[line] = changes.get(refOf({ tenant, key }));
     return make("section", { class: "panel" }, head, make("div", { class: "compared-text", tabindex: "0", role: "region", "aria-label": `${label} page` },
       ...each.text.replace(/\n$/, "").split("\n").map((line, place) => make("div", { dir: "auto", class: kinds[place + 1] ?? null }, line || " "))));
   };

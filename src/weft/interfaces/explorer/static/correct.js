@@ -1,7 +1,7 @@
 // Correct one item: propose, see how the page would change, apply, undo. Only where the service was started with --write.
 
 import { announce, byId, count, make, plural, SIGNS } from "./dom.js";
-import { ask, Refused, send } from "./service.js";
+import { ask, refusalOf, send } from "./service.js";
 
 const FACTORS = [["2", "much higher (× 2)"], ["1.3", "higher (× 1.3)"], ["0.75", "lower (× 0.75)"], ["0.4", "much lower (× 0.4)"]];
 const ENTITIES = ["character", "location", "faction", "object", "event"];
@@ -17,8 +17,7 @@ export class Correcting {
     try {
       this.node = await ask("source", new URLSearchParams({ key: row.key, tenant: row.tenant }));
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      announce(error.message);
+      announce(refusalOf(error));
       return;
     }
     this.asked = asked.toString();
@@ -80,8 +79,7 @@ export class Correcting {
     try {
       await task();
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      this.result.replaceChildren(make("p", { class: "problem" }, error.message));
+      this.result.replaceChildren(make("p", { class: "problem" }, refusalOf(error)));
     }
   }
 
@@ -118,8 +116,7 @@ export function offerUndo(says, undo, onUndone) {
       announce("Undone");
       onUndone();
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      announce(error.message);
+      announce(refusalOf(error));
     }
   };
   bar.replaceChildren(make("span", { dir: "auto" }, says), make("button", { type: "button", onclick: take }, "Undo"),

@@ -2,7 +2,7 @@
 
 import { announce, byId, make } from "./dom.js";
 import { empty, setUpView, show, when } from "./frame.js";
-import { ask, Refused, send } from "./service.js";
+import { ask, refusalOf, send } from "./service.js";
 
 let choices = null;
 const view = setUpView(draw);
@@ -25,8 +25,7 @@ async function undo(each) {
     await send("write/undo", each.undo);
     announce("Undone");
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    announce(error.message);
+    announce(refusalOf(error));
   }
   view.redraw();
 }

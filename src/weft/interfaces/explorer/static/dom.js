@@ -2,12 +2,16 @@
 
 export const byId = (id) => document.getElementById(id);
 
-export function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
+const SVG = "http://www.w3.org/2000/svg";
+
+export const make = (tag, attributes, ...children) => build(document.createElement(tag), attributes, children);
+
+export const draw = (tag, attributes, ...children) => build(document.createElementNS(SVG, tag), attributes, children);
+
+function build(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "class") element.className = value;
     else if (name.startsWith("--")) element.style.setProperty(name, value);
     else element.setAttribute(name, value);
   }
@@ -20,6 +24,9 @@ const NUMBERS = new Intl.NumberFormat("en");
 export const count = (number) => NUMBERS.format(number);
 
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+// A node is known by its tenant and key.
+export const refOf = ({ tenant, key }) => `${tenant}\n${key}`;
 
 // The signs before what happened to an item from one page to another.
 export const SIGNS = { appeared: "+", vanished: "−", changed: "~", moved: "↕", same: "=" };

@@ -2,7 +2,7 @@
 
 import { announce, byId, count, hueOf, make } from "./dom.js";
 import { contributions, signalNames } from "./ledger.js";
-import { ask, Refused } from "./service.js";
+import { ask, refusalOf } from "./service.js";
 
 export function drawCard(answer, row, span, actions) {
   const card = byId("card");
@@ -48,8 +48,7 @@ export async function explainName(query, name, apply) {
     box.replaceChildren(make("p", {}, make("strong", { dir: "auto" }, found.title)), ...found.said.map((said) => make("p", { dir: "auto" }, said)),
       make("div", { class: "offers" }, ...offers));
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    box.replaceChildren(make("p", { class: "problem" }, error.message));
+    box.replaceChildren(make("p", { class: "problem" }, refusalOf(error)));
   }
 }
 
@@ -60,8 +59,7 @@ export async function openSource(key, tenant, asOf, from, to) {
   try {
     node = await ask("source", query);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    announce(error.message);
+    announce(refusalOf(error));
     return;
   }
   byId("source-title").textContent = node.title;

@@ -1,7 +1,7 @@
 // What all views share: light and dark, the list of keys, dialogs, and the way from view to view.
 
 import { announce, byId, make } from "./dom.js";
-import { Refused } from "./service.js";
+import { refusalOf } from "./service.js";
 
 function toggleTheme() {
   const isDark = getComputedStyle(document.documentElement).colorScheme === "dark"
@@ -49,8 +49,7 @@ export function setUpView(draw, keys = {}) {
     try {
       await draw(new URLSearchParams(location.search));
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      show(make("p", { class: "problem" }, error.message));
+      show(make("p", { class: "problem" }, refusalOf(error)));
     }
     document.body.dataset.ready = "yes";
   };

@@ -3,7 +3,7 @@
 import { announce, byId, count, make, plural } from "./dom.js";
 import { askAddress, empty, setUpView, show } from "./frame.js";
 import { dropMark, readMarks, writeMarks } from "./marks.js";
-import { ask, Refused, send } from "./service.js";
+import { ask, refusalOf, send } from "./service.js";
 
 let choices = null;
 const view = setUpView(draw);
@@ -45,8 +45,7 @@ function actions(marks, set) {
       const { file } = await send("write/judged", { marks });
       announce(`Saved as ${file}`);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      announce(error.message);
+      announce(refusalOf(error));
     }
   };
   const download = () => {

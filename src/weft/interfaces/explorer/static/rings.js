@@ -1,7 +1,6 @@
 // Nodes in rings around one of them: the same input is drawn the same every time.
 
-import { hueOf } from "./dom.js";
-import { draw } from "./charts.js";
+import { draw, hueOf } from "./dom.js";
 
 // The largest radius in pixels, of one ring and of two.
 const MOST_RADIUS = [180, 235];

@@ -4,7 +4,13 @@ import { byId } from "./dom.js";
 
 const KEPT = "weft-key";
 
-export class Refused extends Error {}
+class Refused extends Error {}
+
+// What the service said against a request; any other error is thrown again.
+export function refusalOf(error) {
+  if (error instanceof Refused) return error.message;
+  throw error;
+}
 
 let waitingForKey = null;
 

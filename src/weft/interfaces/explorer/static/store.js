@@ -2,7 +2,7 @@
 
 import { byId, count, hueOf, make, plural } from "./dom.js";
 import { empty, setUpView, show, tenantBoxes, when } from "./frame.js";
-import { ask, Refused, send } from "./service.js";
+import { ask, refusalOf, send } from "./service.js";
 import { areaChart } from "./charts.js";
 
 const POLL_MS = 400;
@@ -138,8 +138,7 @@ function indexForm() {
     try {
       follow(state, await send("write/index", { path: path.value, tenant: tenant.value || "default", reading: reading.value }));
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      state.replaceChildren(make("p", { class: "problem" }, error.message));
+      state.replaceChildren(make("p", { class: "problem" }, refusalOf(error)));
     }
   });
   ask("indexing", "").then((found) => { if (found.state === "running") follow(state, found); });

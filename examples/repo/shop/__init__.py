@@ -1,0 +1,1 @@
+"""What the shop does in the background: its handlers for pigeonhole."""
