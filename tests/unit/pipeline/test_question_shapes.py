@@ -28,7 +28,7 @@ QUESTIONS = [
     ("Queue.take", "definition", ["pigeonhole/queue.py:", "def take("]),
     ("who calls exhausted?", "callers", ["exhausted("]),
     ("what is in pigeonhole/queue.py?", "file", ["] class Queue", "] class Job"]),
-    ("what is at pigeonhole/queue.py:36?", "place", ["class Job"]),
+    ("what is at pigeonhole/queue.py:38?", "place", ["class Job"]),
     ("what is this project?", "overview", ["A job queue in one SQLite file. Put a job in, take"]),
     (TRACEBACK + "what went wrong?", "traceback", ["pigeonhole/queue.py:", "def take("]),
 ]
