@@ -1,11 +1,13 @@
 """How well the calibrated relevance tells questions of a store from others, and the constants that fit best.
 
     python -m bench.calibration SET.json=STORE ... [--silence PROMPTS.json] [--fit] [--floor 0.25]
+        [--plot FILE.svg]
 
 A set has `questions`, each with a `text` and the patterns of its `facts`; its store holds what they ask about.
 Every set is asked of its own store, where it is relevant, and of all others, where it is not. `--silence` adds
 prompts that no store should answer (`nothing`, `foreign`). `--fit` fits the constants, with each store left out in
-turn, and prints them for pipeline/relevance.py.
+turn, and prints them for pipeline/relevance.py. `--plot` draws the share relevant against the score, a line for
+each store asked and one for all together, with the constants in use.
 """
 
 import argparse
@@ -66,6 +68,7 @@ def main() -> None:
     asked.add_argument("--silence", type=Path)
     asked.add_argument("--fit", action="store_true")
     asked.add_argument("--floor", type=float, default=0.25)
+    asked.add_argument("--plot", type=Path)
     given = asked.parse_args()
     sets = {Path(pair.split("=")[0]).stem: pair.split("=") for pair in given.pairs}
     questions = {name: json.loads(Path(path).read_text())["questions"] for name, (path, _) in sets.items()}
@@ -77,6 +80,9 @@ def main() -> None:
             if given.fit:
                 cases += collect_small(weft, name, questions)
         print(f"asked {name}", flush=True)
+    if given.plot:
+        in_use = CALIBRATIONS[Evidence.WORDS_AND_MEANING]
+        given.plot.write_text(plot(cases, [case.log_odds(in_use) for case in cases], given.floor))
     for evidence in Evidence:
         calibration = CALIBRATIONS[evidence]
         if given.fit:
@@ -251,6 +257,64 @@ def auc(cases: Sequence[Case], chances: Sequence[float]) -> float:
 def bar(share: float) -> str:
     """Return a share as a bar of text and a number."""
     return f"{'#' * round(BAR * share):{BAR}} {share:.2f}"
+
+
+# --- drawing -----------------------------------------------------------------------------------------------
+
+SIDE, MARGIN = 400, 60
+"""The side of the drawn square, and the room around it for its labels."""
+MIN_CASES = 5
+"""Cases of a step from which on its share is drawn: fewer jump by chance."""
+
+
+def plot(cases: Sequence[Case], scores: Sequence[float], floor: float) -> str:
+    """Return a drawing of the share relevant against the score: by store in quarters, for all in tenths."""
+    chances = [float(1 / (1 + np.exp(-score))) for score in scores]
+    stores = sorted({case.store for case in cases})
+    lines = [
+        drawn_line([0.0, 1.0], [0.0, 1.0], "#999", "4 4"),
+        drawn_line([floor, floor], [0.0, 1.0], "#999", "1 3"),
+        drawn_text(MARGIN + SIDE / 2, SIDE + 2 * MARGIN - 12, "relevance", "middle"),
+        drawn_text(8, MARGIN - 20, "share of the questions that the store speaks to"),
+    ]
+    for at in (0.0, 0.25, 0.5, 0.75, 1.0):
+        lines.append(drawn_text(MARGIN + SIDE * at, SIDE + MARGIN + 20, f"{at:g}", "middle"))
+        lines.append(drawn_text(MARGIN - 8, MARGIN + SIDE * (1 - at) + 4, f"{at:g}", "end"))
+    for number, name in enumerate([*stores, "all"]):
+        inside = [
+            (c, case.relevant) for case, c in zip(cases, chances, strict=True) if name in (case.store, "all")
+        ]
+        steps = BINS if name == "all" else QUARTERS
+        colour = "#000" if name == "all" else f"hsl({round(360 * number / len(stores))} 70% 45%)"
+        lines.append(drawn_line(*shares_by_score(inside, steps), colour, "", 3 if name == "all" else 1))
+        lines.append(drawn_text(2 * MARGIN + SIDE - 40, MARGIN + 18 * number, name, "start", colour))
+    width, height = SIDE + 2 * MARGIN + 220, SIDE + 2 * MARGIN
+    box = f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {box}>'
+    frame = f'<rect x="{MARGIN}" y="{MARGIN}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#ccc"/>'
+    return "\n".join([head, '<rect width="100%" height="100%" fill="#fff"/>', frame, *lines, "</svg>\n"])
+
+
+def shares_by_score(cases: Sequence[tuple[float, bool]], steps: int) -> tuple[list[float], list[float]]:
+    """Return the mean score of each step that has enough cases, and the share of these that are relevant."""
+    binned = [[each for each in cases if min(int(each[0] * steps), steps - 1) == step] for step in range(steps)]
+    full = [some for some in binned if len(some) >= MIN_CASES]
+    means = [np.mean(np.array(some, dtype=float), axis=0).tolist() for some in full]
+    return [score for score, _ in means], [share for _, share in means]
+
+
+def drawn_line(across: Sequence[float], up: Sequence[float], colour: str, dashes: str = "", width: int = 1) -> str:
+    """Return a line through points of the unit square."""
+    points = " ".join(
+        f"{MARGIN + SIDE * x:.1f},{MARGIN + SIDE * (1 - y):.1f}" for x, y in zip(across, up, strict=True)
+    )
+    style = f'fill="none" stroke="{colour}" stroke-width="{width}" stroke-dasharray="{dashes}"'
+    return f'<polyline points="{points}" {style}/>'
+
+
+def drawn_text(x: float, y: float, text: str, anchor: str = "start", colour: str = "#333") -> str:
+    """Return a label."""
+    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="{colour}">{text}</text>'
 
 
 if __name__ == "__main__":

@@ -19,7 +19,16 @@ from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Reading, Scale
 from weft.pipeline.retrieve import Gathered, add_relevance, split_into_passages
 from weft.pipeline.score import active_weights, label_stem, order_by_coverage, score
-from weft.pipeline.slots import HeadingCost, PlacedSlot, RankedSnippets, part_slot, pointers_slot, section_slot
+from weft.pipeline.slots import (
+    HeadingCost,
+    PlacedSlot,
+    RankedSnippets,
+    are_records,
+    part_slot,
+    pointers_slot,
+    rank_records,
+    section_slot,
+)
 from weft.pipeline.snippets import rank_snippets
 from weft.pipeline.subjects import SubjectPart, fill_parts
 from weft.ports import Adjacency, NodeRow, Snapshot
@@ -188,7 +197,11 @@ class Ranking(Struct, frozen=True):
         weights = active_weights(section.score or self.plan.profile.score, self.absent)
         fusion, snapshot = self.plan.profile.fusion, self.reading.snapshot
         prints_fields = any(block.block == "fields" for block in section.blocks)
-        return rank_snippets(candidates, self.gathered.query, fusion, weights, snapshot, prints_fields)
+        found = rank_snippets(candidates, self.gathered.query, fusion, weights, snapshot, prints_fields)
+        budget = self.plan.budget
+        if budget is None or not are_records(candidates, budget):
+            return found
+        return rank_records(found, candidates, budget)
 
     def split(self, candidates: Sequence[Candidate], *, matched: bool = False) -> tuple[Candidate, ...]:
         """Return the passages of the candidates, or only those that matched, measured against the question."""

@@ -9,10 +9,12 @@ from msgspec.structs import replace
 
 from weft.model import FOUND_ENTITY, Candidate, Detail, Item, Node
 from weft.pipeline.plan import Plan
+from weft.pipeline.score import best_first
 from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
 from weft.profiles.types import Block, Order, Part, Section
 from weft.scoring.snippets import SCORE_DECIMALS
+from weft.text import is_code
 
 _PART_STEP: Final = 0.02
 """The amount by which each further snippet of a part that was asked for counts less than the one before it."""
@@ -299,3 +301,84 @@ def find_text_ref(candidate: Candidate) -> TextRef:
     passage = candidate.passage or candidate.window
     is_whole = passage == (0, len(candidate.node.text))
     return candidate.node.tenant, candidate.node.key, None if is_whole else passage
+
+
+# --- records: where nearly all that was found is a paragraph or an abstract, a text is the unit ----------------
+
+
+# Of a long text a page prints the snippets that matter, because most of it is about other things. A record of a
+# few hundred tokens was written as one thing: its sentences lean on each other, and its own score knows more than
+# that of a sentence, namely what better records say already.
+_MAX_RECORD_TOKENS: Final = 500
+"""The tokens of the longest record: an abstract, a section of a form, an answer of a help desk."""
+_MIN_RECORD_SHARE: Final = 0.9
+"""The share of records among the candidates from which on they are ranked as such. The scores of wholes and of
+snippets do not compare: where both stand side by side, all are snippets."""
+_MAX_PAGE_SHARE: Final = 0.1
+"""The share of the page that a record takes at most in the mean. On a page of fewer than ten records, snippets of
+more of them answer more questions."""
+_HEADING_TOKENS: Final = 10
+"""The guess for what a page spends on a record beside its text."""
+_PART_FACTOR: Final = 0.1
+"""The factor for parts of a record that does not fit whole: they fill what whole records leave."""
+_PIECES: Final = frozenset({"commit", "message", "scene"})
+"""Kinds that are pieces of something longer, or say little in most of their words."""
+
+
+def are_records(candidates: Sequence[Candidate], budget: int) -> bool:
+    """Return whether nearly all candidates are records, of which a page of this budget holds several."""
+    records = [candidate.text_tokens or 0 for candidate in candidates if is_record(candidate)]
+    if not records or len(records) < _MIN_RECORD_SHARE * len(candidates):
+        return False
+    # A part that the shape of the question asks for is ranked by itself.
+    if any(candidate.parts.get("shape") for candidate in candidates):
+        return False
+    return sum(records) <= _MAX_PAGE_SHARE * budget * len(records)
+
+
+def is_record(candidate: Candidate) -> bool:
+    """Return whether a candidate is a short text of its own, not a piece of something and not code."""
+    node, tokens = candidate.node, candidate.text_tokens or 0
+    is_whole = candidate.window is None and node.kind not in _PIECES and not is_code(node.language)
+    return is_whole and 0 < tokens <= _MAX_RECORD_TOKENS and bool(node.text.strip())
+
+
+def rank_records(snippets: RankedSnippets, candidates: Sequence[Candidate], budget: int) -> RankedSnippets:
+    """Return the records that the budget holds as one snippet each, with its own score; of other texts, the best
+    snippet has the score of its text."""
+    best: dict[int, float] = {}
+    for owner, score in zip(snippets.owner, snippets.score, strict=True):
+        best[owner] = max(score, best.get(owner, 0.0))
+    whole = _choose_whole(candidates, budget)
+    ranked = RankedSnippets([], [], [], [], [], [])
+    rows = zip(snippets.owner, snippets.start, snippets.end, snippets.tokens, snippets.score, strict=True)
+    for owner, start, end, tokens, score in rows:
+        candidate = candidates[owner]
+        if owner not in whole:
+            share = score / best[owner] if best[owner] > 0 else 0.0
+            share *= _PART_FACTOR if is_record(candidate) else 1.0
+            _append(ranked, owner, (start, end), tokens, share * candidate.score)
+        # All snippets of a candidate stand together, and the first one stands for all.
+        elif ranked.owner[-1:] != [owner]:
+            _append(ranked, owner, (0, len(candidate.node.text)), candidate.text_tokens or 0, candidate.score)
+    ranked.order.extend(best_first(ranked.score))
+    return ranked
+
+
+def _choose_whole(candidates: Sequence[Candidate], budget: int) -> set[int]:
+    """Return the records that the budget holds, the best first; parts of others fill what is left."""
+    whole: set[int] = set()
+    for index, candidate in enumerate(candidates):
+        tokens = (candidate.text_tokens or 0) + _HEADING_TOKENS
+        if tokens <= budget and is_record(candidate):
+            whole.add(index)
+            budget -= tokens
+    return whole
+
+
+def _append(ranked: RankedSnippets, owner: int, span: tuple[int, int], tokens: int, score: float) -> None:
+    ranked.owner.append(owner)
+    ranked.start.append(span[0])
+    ranked.end.append(span[1])
+    ranked.tokens.append(tokens)
+    ranked.score.append(round(score, SCORE_DECIMALS))

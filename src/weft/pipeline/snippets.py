@@ -74,6 +74,10 @@ _CHARACTERS_PER_TOKEN: Final = 4
 """The guess for snippets that were stored without a count."""
 _MAX_CODE_SHARE: Final = 0.4
 """The share of the page that one definition may take while others have something to say."""
+_ANSWER_TOKENS: Final = 1_000
+"""The tokens up to which a text may go beyond its share: an answer in several parts needs so many."""
+_BEYOND_SHARE, _MAX_BEYOND = 1.5, 0.6
+"""How many times its share a text may then take, and how much of the page at most: three fifths instead of two."""
 _MAX_LINE: Final = 120
 """Characters of a line before a snippet of code that are shown with it; a longer one is data or prose."""
 _FLOW_PART: Final = f"shape_{Shape.FLOW}"
@@ -335,15 +339,20 @@ class SnippetFiller(Struct):
     def _cap(self, owner: int, *, is_new: bool) -> float:
         if self.slot.cap is None or self.share_tokens == UNLIMITED:
             return UNLIMITED
-        # The best snippet of a definition is not passed over for a worse one that is shorter.
-        is_limited = self.code[owner] and not is_new
-        return self.share_tokens * (min(self.slot.cap, _MAX_CODE_SHARE) if is_limited else self.slot.cap)
+        cap = self.share_tokens * self.slot.cap
+        beyond = self.share_tokens * max(self.slot.cap, min(self.slot.cap * _BEYOND_SHARE, _MAX_BEYOND))
+        if self.code[owner]:
+            # The best snippet of a definition is not passed over for a worse one that is shorter.
+            return beyond if is_new else min(cap, self.share_tokens * _MAX_CODE_SHARE)
+        return max(cap, min(beyond, _ANSWER_TOKENS))
 
     def _cost(self, index: int) -> int:
-        """Return what a snippet adds to the page: its tokens, and the mark of a gap unless it closes one."""
+        """Return what a snippet adds to the page: its tokens, and the mark of a gap where it makes one."""
         snippets = self.snippets
         tokens = snippets.tokens[index] or (snippets.end[index] - snippets.start[index]) // _CHARACTERS_PER_TOKEN
-        return tokens + _JOIN_TOKENS + _GAP_TOKENS * (1 - self._count_joined(index))
+        # A record, which is longer than any other snippet: what a page has beside it is known.
+        is_whole = _SHORT_TEXT_TOKENS < tokens == self.slot.candidates[snippets.owner[index]].text_tokens
+        return tokens + _JOIN_TOKENS + (0 if is_whole else _GAP_TOKENS * (1 - self._count_joined(index)))
 
     def _frame(self, owner: int, index: int) -> int:
         """Return the cost of an item that begins with a snippet, besides that: its heading, and its signature."""

@@ -153,6 +153,7 @@ def test_an_item_that_is_fitted_again_is_not_priced_again(weft: Weft, monkeypatc
     monkeypatch.setattr(Printer, "_count_item", counted)
     fitted: list[object] = []
     monkeypatch.setattr(compose, "fit", lambda *given, **named: fitted.append(given) or fit(*given, **named))
-    weft.context(QUESTION, max_tokens=4000)
+    # Notes of two hundred tokens: too few fit to be taken as records, whose cost is known exactly.
+    weft.context(QUESTION, max_tokens=2000)
     assert len(fitted) > 1
     assert set(priced.values()) == {1}
