@@ -23,6 +23,7 @@ _HISTORY_KINDS: Final = ("commit",)
 """Kinds that are searched only if the filter names them: whoever asks for all uses means the files."""
 _DELIMITED: Final = re.compile(r"/(.+)/(i?)", re.DOTALL)
 """How a regular expression is written, with an `i` behind it to ignore case."""
+_NAME: Final = re.compile(r"[^\W\d]\w*")
 
 
 class ExactHit(Struct, frozen=True):
@@ -61,6 +62,7 @@ def find_exact(
 ) -> tuple[ExactHit, ...]:
     """Return every line with a match: of code, of documents, of tests and examples, each by file and line.
 
+    Of a name, lines of code that define it come first, then those that use it, and imports and lists of it behind.
     A `path` is a folder, a file or a pattern such as `src/*.py`; with `around`, hits hold so many lines more.
     """
     pattern, ends = read_pattern(written), time.monotonic() + max_seconds
@@ -81,7 +83,8 @@ def find_exact(
             known = hits.get(place)
             if known is None or _innermost_order(node) > _innermost_order(known.node):
                 hits[place] = hit
-    return tuple(sorted(hits.values(), key=_order))
+    name = written if _NAME.fullmatch(written) else ""
+    return tuple(sorted(hits.values(), key=lambda hit: _order(hit, name)))
 
 
 def _is_under(file: str, path: str) -> bool:
@@ -94,12 +97,25 @@ def _innermost_order(node: Node) -> tuple[bool, int, str]:
     return node.kind in DEFINITION_KINDS, node.origin.first_line or 0, node.key
 
 
-def _order(hit: ExactHit) -> tuple[bool, bool, bool, float, str, int]:
+def _order(hit: ExactHit, name: str) -> tuple[bool, bool, bool, int, float, str, int]:
     """Order code before documents and both before tests and examples; what has no file last, newest first."""
     node = hit.node
+    is_document = node.kind not in CODE_KINDS
+    rank = _rank_use(hit, name) if name and not is_document else 0
     age = -node.created.timestamp() if node.origin.file is None and node.created is not None else 0.0
     place = node.origin.file or node.key, hit.line
-    return node.origin.file is None, is_sample(node), node.kind not in CODE_KINDS, age, *place
+    return node.origin.file is None, is_sample(node), is_document, rank, age, *place
+
+
+def _rank_use(hit: ExactHit, name: str) -> int:
+    """Return 0 for a line that defines a name, 1 for one that uses it, 2 for others, 3 for a longer name."""
+    if not re.search(rf"\b{name}\b", hit.text):
+        return 3
+    is_inside = hit.node.kind in DEFINITION_KINDS
+    is_named = is_inside and hit.node.title.rpartition(".")[2] == name
+    # A constant, a field or a parameter; an argument of a call has no blank before its sign.
+    is_assigned = re.match(rf"{name}(?:\s*:(?!:)|\s+:?=\s)", hit.text)
+    return 0 if is_named or is_assigned else 1 if is_inside else 2
 
 
 def _nodes(filter: Filter, reading: Reading) -> Iterator[Node]:

@@ -1,9 +1,10 @@
 """What `weft show`, `related`, `log` and `search --exact` print of code, and what may be fed back to them."""
 
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,14 @@ from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.describe import exact_lines
 from weft.interfaces.source_text import log_lines, related_rows, texts_of
 from weft.model import View
-from weft.pipeline.exact import find_exact
+from weft.pipeline.exact import ExactHit, find_exact
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "repo"
 VIEW = View(("default",))
 PIGEONHOLE = {
-    f"pigeonhole/{module}.py"
-    for module in ("backup", "cli", "handlers", "migrations", "queue", "report", "retry", "schedule", "worker")
+    f"pigeonhole/{module.name}"
+    for module in (EXAMPLE / "pigeonhole").glob("*.py")
+    if re.search(r"(?m)^ *def ", module.read_text("utf-8"))
 }
 """The modules of the example repository that define functions."""
 SCALES = '''"""Weighs parcels."""
@@ -163,6 +165,33 @@ def test_exact_search_counts_every_line(weft: Weft) -> None:
         assert len(find_exact("/CLASS scales/i", Filter(), reading)) == 1
         with pytest.raises(InvalidInput, match="is no regular expression"):
             find_exact("/(/", Filter(), reading)
+
+
+def test_an_exact_search_for_a_name_begins_with_what_defines_it(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("from b import LIMIT, take\n\n__all__ = ['take', 'LIMIT']\n")
+    (tmp_path / "b.py").write_text(
+        "LIMIT = 3\n\n\ndef retake(limit=LIMIT):\n    return take(limit)\n\n\ndef take(limit):\n    return limit\n"
+    )
+    with Weft.open(tmp_path / "store") as opened:
+        opened.index(tmp_path)
+        with opened.reading(VIEW) as reading:
+            places = {name: _places(find_exact(name, Filter(), reading)) for name in ("take", "LIMIT")}
+            assert places["take"] == ["b.py:8", "b.py:5", "a.py:1", "a.py:3", "b.py:4"]
+            assert places["LIMIT"] == ["b.py:1", "b.py:4", "a.py:1", "a.py:3"]
+            # What is no name keeps the order of files and lines.
+            assert _places(find_exact("take(", Filter(), reading)) == ["b.py:4", "b.py:5", "b.py:8"]
+
+
+def _places(hits: Sequence[ExactHit]) -> list[str]:
+    return [f"{hit.node.origin.file}:{hit.line}" for hit in hits]
+
+
+def test_an_expression_without_slashes_is_told_how_it_is_written(weft: Weft) -> None:
+    assert exact_lines("a|b", (), 5) == [
+        "'a|b': 0 lines in 0 files",
+        "A regular expression is written between slashes, as in /take|give/.",
+    ]
+    assert exact_lines("nothing", (), 5) == ["'nothing': 0 lines in 0 files"]
 
 
 def test_a_shown_file_is_the_file_as_it_is_now(weft: Weft) -> None:
