@@ -301,10 +301,15 @@ class EncodingCounter(Struct, frozen=True):
         """Return the longest prefix of whole characters that counts at most `max_tokens`."""
         clean = encodable(text[: max(max_tokens, 0) * _MAX_TOKEN_CHARACTERS + 1])
         end = self._guess_end(clean, max_tokens)
-        # Only the last word changes while the end is settled, so the text before it is counted once.
+        # Mostly only the last word changes while the end is settled, so the text before it is counted once.
         anchor = _last_word_end(clean, end)
         head = self.count(clean[:anchor])
-        return text[: settle(clean, end, lambda stop: head + self.count(clean[anchor:stop]) <= max_tokens)]
+
+        def fits(stop: int) -> bool:
+            tokens = head + self.count(clean[anchor:stop]) if stop >= anchor else self.count(clean[:stop])
+            return tokens <= max_tokens
+
+        return text[: settle(clean, end, fits)]
 
     def _guess_end(self, text: str, max_tokens: int) -> int:
         """Return where the text ends that the first `max_tokens` tokens spell out."""

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tiktoken import Encoding
 from tiktoken_ext import openai_public
@@ -89,6 +89,7 @@ def test_any_text_can_be_counted(counter: TokenCounter, text: str) -> None:
 @EVERY
 @settings(max_examples=300)
 @given(text=AWKWARD, limit=st.integers(-1, 60))
+@example(text="0:0:0\x81\U000100000\t\t0:0:0\x81\x81\U00010000\U00010000\U00010000:", limit=34)
 def test_a_cut_is_a_prefix_within_the_limit_that_one_more_character_would_break(
     counter: TokenCounter, text: str, limit: int
 ) -> None:
