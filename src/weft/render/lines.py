@@ -21,13 +21,20 @@ _FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _LAYOUT_LINE: Final = re.compile(
     r"""
     ^[ \t]*(?:
-        (?: </?(?:div|p|center|figure|details|section|br|hr|iframe)\b | <img\b(?![^<>]*\balt="[^"]) )
-        [^<>]*>[ \t]*
-    )+$
+        (?:
+            (?: </?(?:div|p|center|figure|details|section|br|hr|iframe)\b | <img\b(?![^<>]*\balt="[^"]) )
+            [^<>]*>[ \t]*
+        )+
+        | \.\.[ ]_[^:\n]+:[ \t]*
+        | \([\w.:-]+\)=[ \t]*
+    )$
     """,
     re.MULTILINE | re.VERBOSE,
 )
-"""A line of nothing but HTML that lays out a page, or shows an image without a description."""
+"""A line of nothing but HTML that lays out a page, or shows an image without a description, or of a label to which
+other pages link (`.. _name:` in reStructuredText, `(name)=` in MyST)."""
+_LAYOUT_MARKS: Final = ("<", ".. _", ")=")
+"""What a text with such a line holds."""
 _LAID_OUT_KINDS: Final = frozenset({"note", "document", "section"})
 """The kinds of texts that are written to be shown as pages: in others, such a line is what is talked about."""
 _FIELD_LINE: Final = re.compile(r"([^\W\d_][\w -]{0,39}?)::[ \t]+(\S.*)")
@@ -247,7 +254,8 @@ def _find_surplus_lines(node: Node, printed: Collection[tuple[str, str]] = ()) -
     """
     # Only notes hide anything, and few texts are laid out: the others are not read line by line.
     hides = "_form" in node.fields and (bool(printed) or _TWO_BLANK_LINES.search(node.text) is not None)
-    is_laid_out = node.kind in _LAID_OUT_KINDS and "<" in node.text and _LAYOUT_LINE.search(node.text) is not None
+    has_marks = node.kind in _LAID_OUT_KINDS and any(mark in node.text for mark in _LAYOUT_MARKS)
+    is_laid_out = has_marks and _LAYOUT_LINE.search(node.text) is not None
     if not hides and not is_laid_out:
         return
     fence, below_blank = "", False
