@@ -22,7 +22,8 @@ _LAYOUT_LINE: Final = re.compile(
     r"""
     ^[ \t]*(?:
         (?:
-            (?: </?(?:div|p|center|figure|details|section|br|hr|iframe)\b | <img\b(?![^<>]*\balt="[^"]) )
+            (?: </?(?:div|p|center|figure|details|section|br|hr|iframe)\b | <img\b(?![^<>]*\balt="[^"])
+                | <a[ ](?:id|name)= | </a\b | <!--(?=[^<>]*--) )
             [^<>]*>[ \t]*
         )+
         | \.\.[ ]_[^:\n]+:[ \t]*
@@ -31,8 +32,8 @@ _LAYOUT_LINE: Final = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-"""A line of nothing but HTML that lays out a page, or shows an image without a description, or of a label to which
-other pages link (`.. _name:` in reStructuredText, `(name)=` in MyST)."""
+"""A line of nothing but HTML that lays out a page, shows an image without a description or comments on the text;
+or of a label to which other pages link (`.. _name:` in reStructuredText, `(name)=` in MyST)."""
 _LAYOUT_MARKS: Final = ("<", ".. _", ")=")
 """What a text with such a line holds."""
 _LAID_OUT_KINDS: Final = frozenset({"note", "document", "section"})

@@ -294,6 +294,8 @@ def test_a_form_names_the_book_of_a_scene_and_leaves_it_out_of_a_note() -> None:
         ("note", '<img src="a.png" alt="The menu">', '&lt;img src="a.png" alt="The menu">'),
         ("note", "<p>Words</p>", "&lt;p>Words&lt;/p>"),
         ("note", "```html\n<div>\n```", "```html\n<div>\n```"),
+        ("note", '<!-- Old headings. -->\n\n<a id="oil"></a>\n\nWords <!-- so -->', "Words &lt;!-- so -->"),
+        ("note", "<!-- Never\nclosed", "&lt;!-- Never\nclosed"),
         ("section", ".. _oil-label:\n\nWords.", "Words."),
         ("section", "Words.\n\n.. _oil: https://oil.example", "Words.\n\n.. _oil: https://oil.example"),
         ("document", "(oil-label)=\n\nWords (and so on)=", "Words (and so on)="),
