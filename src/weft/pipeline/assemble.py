@@ -2,7 +2,7 @@
 
 plan                      plan.py
 query, retrieve           query.py, retrieve.py, repository_map.py
-shapes                    shapes.py, shape_phrases.py, by_shape.py and what it asks: by_symbol.py, by_history.py, ...
+shapes                    shapes.py, shape_phrases.py, by_shape.py with the other by_*.py
 walk, bridge, neighbours  walk.py, bridge.py, neighbours.py
 relevance                 relevance.py
 standing                  standing.py
