@@ -40,6 +40,7 @@ _MANIFEST_LINES: Final = {
     ),
     "version": re.compile(r"(?im)^\W*version\b"),
 }
+_NUMBER_BEHIND: Final = re.compile(r"(?<=\d)|[^\n\d]*(?:[\[{(:>]\s*\n[^\n\d]*)?\d")
 _DESCRIPTION: Final = re.compile(r"(?i)\bdescription\b")
 _MANIFEST_SPAN: Final = re.compile(r"(?im)^\W*(?:dependencies|install_requires|require|requirements)\b")
 _BLOCK_END: Final = re.compile(r"(?m)^[ \t]*[\])}]|^[ \t]*$|^\[")
@@ -167,7 +168,9 @@ def find_manifests(reading: Reading, about: str) -> list[Found]:
 
 def _manifest_part(text: str, about: str) -> Span | None:
     """Return the lines of a long manifest about what is asked: a version, or all that is required."""
-    told = _MANIFEST_LINES["language" if about == "requirements" else about].search(text)
+    lines_about = _MANIFEST_LINES["language" if about == "requirements" else about]
+    # A package of a workspace may only say where its version is said.
+    told = next(filter(_tells_number, lines_about.finditer(text)), None) or lines_about.search(text)
     required = _MANIFEST_SPAN.search(text)
     if text.count("\n") < _MAX_VERSION_LINES:
         return None
@@ -183,6 +186,11 @@ def _manifest_part(text: str, about: str) -> Span | None:
     first = text.count("\n", 0, told.end()) - 2 if told else 0
     is_version = told and about in ("version", "language")
     return span_of_lines(text, first, first + (_MAX_VERSION_LINES if is_version else _MAX_MANIFEST_LINES))
+
+
+def _tells_number(match: re.Match[str]) -> bool:
+    """Return whether the line of a match holds a number, or the next one where a bracket is opened."""
+    return _NUMBER_BEHIND.match(match.string, match.end()) is not None
 
 
 def find_files(names: Sequence[str], reading: Reading) -> list[NodeRow]:
