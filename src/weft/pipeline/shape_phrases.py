@@ -99,7 +99,9 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "(<changed>) (in|by|with|since) (which|what|whom)",
         "who (<changed>|wrote|authored|committed|broke|last touched|touched|maintains|made)",
         "why (was|were|did|has|have|had|do|does) .. (<changed>)",
-        "(has|have|was|were|is) (this|that|it|the ..) (been )?(already )?(<changed>)( yet| already| since)?",
+        # "Where is the flag added?" asks for code.
+        "(?<!where\\s)(?<!how\\s)(has|have|was|were|is) (this|that|it|the ..) (been )?(already )?(<changed>)"
+        "( yet| already| since)?",
         "(has|have) .. been (<changed>)",
         "what (changed|has changed|have changed|was changed|got changed|is new|was new|was the reason for)",
     ),
