@@ -22,7 +22,7 @@ from weft.pipeline.by_symbol import (
     follow_calls,
     window_around,
 )
-from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with, find_workflows
+from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with
 from weft.pipeline.excerpt import find_declaration
 from weft.pipeline.folders import find_folder
 from weft.pipeline.outline import (
@@ -376,8 +376,15 @@ def _find_manifest(subject: Subject) -> Iterator[Wanted]:
 
 
 def _find_automation(subject: Subject) -> Iterator[Wanted]:
-    for rank, row in enumerate(find_workflows(subject.reading)):
-        yield Wanted(row, Shape.AUTOMATION, max(0.9 - 0.1 * rank, 0.3))
+    from weft.pipeline.by_setting import find_automation
+
+    yield from find_automation(subject.plan, subject.query, subject.reading)
+
+
+def _find_settings(subject: Subject) -> Iterator[Wanted]:
+    from weft.pipeline.by_setting import find_settings
+
+    yield from find_settings(subject.plan, subject.query, subject.reading)
 
 
 def _find_opening(subject: Subject) -> Iterator[Wanted]:
@@ -427,6 +434,7 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.OVERVIEW: _find_overview,
     Shape.MANIFEST: _find_manifest,
     Shape.AUTOMATION: _find_automation,
+    Shape.SETTINGS: _find_settings,
     Shape.OPENING: _find_opening,
     Shape.ENDING: _find_ending,
     **{shape: partial(_find_course, shape) for shape in sorted(OF_CONVERSATIONS)},
