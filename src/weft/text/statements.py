@@ -185,11 +185,11 @@ _OF_THE_MOMENT: Final = (Form.CONSTRAINT, Form.UPDATE)
 """Forms that count only where a conversation is read: what was asked to be remembered lasts or is a fact."""
 _VERBS: Final = """
     add align annotate ask assume avoid be begin bind capitali[sz]e cite close convert create delete describe
-    develop ensure exclude explain expose favou?r fetch follow generate give handle hide highlight ignore include
-    indent inject install keep leave lint lowercase make mention merge migrate omit open parse prefer publish put read
-    rebase refer reject remove rename render reply require respond restrict rotate sanitize save separate serve
-    skip speak specify squash stick summari[sz]e tell throw translate treat uppercase use validate verify wait
-    write
+    develop ensure exclude explain expose favou?r fetch follow generate give handle hide highlight ignore
+    include indent inject install keep leave lint lowercase make mention merge migrate omit open parse prefer
+    publish put read rebase refer reject remove rename render reply require respond restrict rotate sanitize
+    save separate serve skip speak specify squash stick summari[sz]e tell throw translate treat uppercase use
+    validate verify wait write
 """
 """Verbs that open an order and are hardly ever nouns."""
 _NOUNS_TOO: Final = """
@@ -254,8 +254,8 @@ _ORDER_ELSEWHERE: Final = re.compile(
     rf"(?!{_PERSONS}\b)(?:ne |n['’]|no )?(?:\w+\s+)?"
     r"(?:immer|stets|nie|niemals|nur noch|toujours|jamais|siempre|nunca|jamás|sempre|mai|altijd|nooit)\b"
     r"|^\W*(?:ab (?:jetzt|sofort|heute)|künftig|in zukunft|désormais|dorénavant"
-    r"|à partir de maintenant"
-    r"|a partir de ahora|de ahora en adelante|d['’]ora in poi|vanaf nu|voortaan|a partir de agora|всегда|никогда)\b",
+    r"|à partir de maintenant|a partir de ahora|de ahora en adelante"
+    r"|d['’]ora in poi|vanaf nu|voortaan|a partir de agora|всегда|никогда)\b",
     re.IGNORECASE,
 )
 """Orders that last in German, French, Spanish, Portuguese, Italian, Dutch and Russian."""
