@@ -133,7 +133,7 @@ class Cast(Struct):
             return False
         he, she = (sum(getattr(self.tallies[form], word) for form in person.forms) for word in ("he", "she"))
         same, other = (he, she) if gender == MALE else (she, he)
-        return other > same + 1
+        return bool(other > same + 1)
 
     def count_title_and_given(self, person: Person, title: str) -> int:
         """Return how often a person is called by a title and the given name, or by that of her husband."""
