@@ -39,7 +39,7 @@ def test_a_request_without_one_valid_host_is_refused(service: Service, hosts: li
 
 
 def raw(address: str, request: bytes) -> bytes:
-    """What comes back for bytes that no client library would send."""
+    """Return the answer to bytes that no client library would send."""
     import socket
 
     host, _, port = address.removeprefix("http://").partition(":")
