@@ -26,7 +26,7 @@ _LAYOUT_LINE: Final = re.compile(
                 | <a[ ](?:id|name)= | </a\b | <!--(?=[^<>]*--) )
             [^<>]*>[ \t]*
         )+
-        | \.\.[ ]_[^:\n]+:[ \t]*
+        | \.\.[ ]_[^\n]*:[ \t]*
         | \([\w.:-]+\)=[ \t]*
     )$
     """,
@@ -34,8 +34,8 @@ _LAYOUT_LINE: Final = re.compile(
 )
 """A line of nothing but HTML that lays out a page, shows an image without a description or comments on the text;
 or of a label to which other pages link (`.. _name:` in reStructuredText, `(name)=` in MyST)."""
-_LAYOUT_MARKS: Final = ("<", ".. _", ")=")
-"""What a text with such a line holds."""
+_LAYOUT_SIGNS: Final = ("<", ".. _", ")=")
+"""A text without one of these has no such line."""
 _LAID_OUT_KINDS: Final = frozenset({"note", "document", "section"})
 """The kinds of texts that are written to be shown as pages: in others, such a line is what is talked about."""
 _FIELD_LINE: Final = re.compile(r"([^\W\d_][\w -]{0,39}?)::[ \t]+(\S.*)")
@@ -255,8 +255,11 @@ def _find_surplus_lines(node: Node, printed: Collection[tuple[str, str]] = ()) -
     """
     # Only notes hide anything, and few texts are laid out: the others are not read line by line.
     hides = "_form" in node.fields and (bool(printed) or _TWO_BLANK_LINES.search(node.text) is not None)
-    has_marks = node.kind in _LAID_OUT_KINDS and any(mark in node.text for mark in _LAYOUT_MARKS)
-    is_laid_out = has_marks and _LAYOUT_LINE.search(node.text) is not None
+    is_laid_out = (
+        node.kind in _LAID_OUT_KINDS
+        and any(sign in node.text for sign in _LAYOUT_SIGNS)
+        and _LAYOUT_LINE.search(node.text) is not None
+    )
     if not hides and not is_laid_out:
         return
     fence, below_blank = "", False

@@ -299,6 +299,7 @@ def test_a_form_names_the_book_of_a_scene_and_leaves_it_out_of_a_note() -> None:
         ("section", ".. _oil-label:\n\nWords.", "Words."),
         ("section", "Words.\n\n.. _oil: https://oil.example", "Words.\n\n.. _oil: https://oil.example"),
         ("document", "(oil-label)=\n\nWords (and so on)=", "Words (and so on)="),
+        ("section", "Words.\n\n.. _the next part:\n", "Words."),
         ("message", "<div>\ndoes not close", "&lt;div>\ndoes not close"),
     ],
 )
