@@ -35,10 +35,8 @@ from weft.pipeline.neighbours import add_neighbours
 from weft.pipeline.plan import Plan, choose_presets, make_plan, topic_label, unite_candidates
 from weft.pipeline.query import Query, QuestionTerms, Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.relevance import (
-    LITTLE,
     Gauge,
     describe_silence,
-    doubts,
     drop_noise,
     evidence_of,
     lay_out_silence,
@@ -73,7 +71,15 @@ from weft.pipeline.shapes import (
     shapes_of,
     weigh_by_shape,
 )
-from weft.pipeline.slots import Outcome, PlacedSlot, doubtful_budget, pointers_slot_name, section_slot
+from weft.pipeline.slots import (
+    LITTLE,
+    Outcome,
+    PlacedSlot,
+    doubtful_budget,
+    doubts,
+    pointers_slot_name,
+    section_slot,
+)
 from weft.pipeline.standing import (
     StandingRules,
     find_standing,
@@ -130,7 +136,7 @@ def assemble_with_outcomes(
     else:
         layout = replace(_lay_out(plan, gathered, reading, now, printer), doubt=doubt)
     finished("score")
-    # Fit, compose: choose the level of detail of each, print them, and count the page.
+    # Fit, compose: choose the level of detail, print, and count the page.
     composed = compose(plan, layout, printer)
     finished("budget")
     # Ledger: account for every candidate and every printed line.
@@ -176,10 +182,9 @@ def _judge(
     plan: Plan, by_topic: Sequence[Gathered], gathered: Gathered, snapshot: Snapshot
 ) -> tuple[Plan, bool, str]:
     """Return the plan of the page, whether it is silent, and what it says where it may not answer the question."""
-    topics = plan.by_topic()
-    if any(map(speaks, topics, by_topic, repeat(snapshot))):
+    if any(map(speaks, plan.by_topic(), by_topic, repeat(snapshot))):
         return plan, False, ""
-    if any(map(doubts, topics, by_topic)):
+    if any(map(doubts, plan.by_topic(), by_topic)):
         said = describe_silence(gathered.query, plan.request.view.as_of, LITTLE)
         return replace(plan, budget=doubtful_budget(plan.budget)), False, said
     return silent_plan(plan, gathered.query), True, ""

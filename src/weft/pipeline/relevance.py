@@ -42,14 +42,11 @@ _MAX_TERMS: Final = 24
 """Terms of a question beyond these add no further trust: a pasted log is no better understood than a paragraph."""
 _MAX_PASSAGES: Final = 1000
 """Passages of a view beyond these change nothing: the best of many is better by chance only while they are few."""
-_MIN_DOUBTED_TERMS: Final = 6
-"""A question of fewer terms stands or falls by them; one of more may share few of them with its answer."""
 _MAX_UNKNOWN_NAMES: Final = 2
 """Unknown names that count: two tell as much as five that the question is about something else."""
 _MAX_LISTED_WORDS: Final = 5
 """Words that a note lists as unknown: enough to see a wrong word, few enough for one line."""
 _MAX_LISTED_CHARACTERS: Final = 40
-"""Characters of such a word."""
 _MAX_READ_CHARACTERS: Final = 2_000
 """Characters of a question that are read for unknown words: a pasted log is full of them."""
 _ORDERS_TO_READERS: Final = """
@@ -71,7 +68,6 @@ _MAX_NEAREST: Final = 3
 _MIN_TOKENS_FOR_NEAREST: Final = 300
 """A smaller budget takes the sentence alone: pointers would push it off the page."""
 _NOTHING: Final = "Nothing here speaks to this question."
-LITTLE: Final = "Little here speaks to this question; this came nearest."
 _ASK_ON: Final = "Ask in other words, or with a floor of 0 (`--floor 0`) for the nearest matches."
 _SURELY_WANTED: Final = 0.5
 """The value of a shape from which on a candidate is what was asked for, and not only of its kind."""
@@ -241,7 +237,6 @@ def _unknown(words: Iterable[str], statistics: TermStatistics) -> tuple[str, ...
     unknown: dict[str, str] = {}
     for written in words:
         word = _ENDING.sub("", written)
-        # A single letter or a filler names nothing, wherever its capital comes from.
         if len(word) < 2 or word.lower() in STOP_WORDS:
             continue
         terms = analyze(word)
@@ -322,12 +317,6 @@ def speaks(plan: Plan, gathered: Gathered, snapshot: Snapshot, *, about_whole: b
     return asks_about_person(request.question) and has_profile(snapshot)
 
 
-def doubts(plan: Plan, gathered: Gathered) -> bool:
-    """Return whether a question of several words comes near enough to the floor that something may answer it."""
-    is_near = plan.doubt <= gathered.relevance < plan.floor
-    return is_near and sum(gathered.query.terms.values()) >= _MIN_DOUBTED_TERMS
-
-
 def _finds_surely(gathered: Gathered) -> bool:
     """Return whether a shape found what is asked for: by a name, or by its kind where most words are known."""
     unsure = {_HISTORY_PART} if _knows_words(gathered.query) else {_HISTORY_PART, *_PARTS_BY_KIND}
@@ -351,7 +340,6 @@ def names_something(query: Query, snapshot: Snapshot) -> bool:
     question = query.text.strip()
     if not question:
         return False
-    # Only questions below the floor come here, so the look-up costs no page anything.
     if snapshot.find([question]).get(question):
         return True
     if len(question.split()) > 1:

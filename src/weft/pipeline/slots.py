@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from weft.model import FOUND_ENTITY, Candidate, Detail, Item, Node
 from weft.pipeline.plan import Plan
+from weft.pipeline.retrieve import Gathered
 from weft.pipeline.score import best_first
 from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
@@ -247,6 +248,17 @@ TextRef = tuple[str, str, tuple[int, int] | None]
 _DOUBTED_TOKENS, _DOUBTED_SHARE = 1_000, 0.5
 """The tokens of a page that may not answer its question, or its share of a larger budget. Where as many questions
 have an answer as have none, so have those that come so near the floor."""
+
+
+_MIN_DOUBTED_TERMS: Final = 6
+"""A question of fewer terms stands or falls by them; one of more may share few of them with its answer."""
+LITTLE: Final = "Little here speaks to this question; this came nearest."
+
+
+def doubts(plan: Plan, gathered: Gathered) -> bool:
+    """Return whether a question of several words comes near enough to the floor that something may answer it."""
+    is_near = plan.doubt <= gathered.relevance < plan.floor
+    return is_near and sum(gathered.query.terms.values()) >= _MIN_DOUBTED_TERMS
 
 
 def doubtful_budget(budget: int | None) -> int:
