@@ -73,6 +73,10 @@ _PARTS_BY_KIND: Final = frozenset(
 _MAX_UNKNOWN_SHARE: Final = 0.4
 """A question of which words that the store has never seen are so much is about something else, although a shape
 finds tests or a manifest for it: "which dependencies does the cheese industry have?"."""
+_ASKING_WORDS: Final = (
+    "minimum oldest earliest newest latest supported required version dependency add write new another custom test"
+)
+"""Words by which such shapes are read, as in "minimum Node version"; they are no part of what it is about."""
 _FOUND_BY_SEARCH: Final = frozenset({"hybrid", "bm25", "vector"})
 """The sources of matches that were found for the words or the meaning of the question."""
 
@@ -322,7 +326,8 @@ def _finds_surely(gathered: Gathered) -> bool:
 
 def _knows_words(query: Query) -> bool:
     """Return whether words that the store has never seen are but a small part of the question."""
-    weights = query.term_weights()
+    asking = {term_hash(term) for term in analyze(_ASKING_WORDS)}
+    weights = {term: weight for term, weight in query.term_weights().items() if term not in asking}
     unknown = sum([weight for term, weight in weights.items() if not query.statistics.frequency.get(term)])
     return unknown < _MAX_UNKNOWN_SHARE * sum(weights.values())
 
