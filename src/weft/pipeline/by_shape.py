@@ -12,7 +12,14 @@ from msgspec import Struct
 
 from weft.model import Candidate, Node
 from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turns, read_topic
-from weft.pipeline.by_history import find_commits, find_history, find_recent, find_recent_about, find_recent_in
+from weft.pipeline.by_history import (
+    find_commits,
+    find_first,
+    find_history,
+    find_recent,
+    find_recent_about,
+    find_recent_in,
+)
 from weft.pipeline.by_release import find_newest_commits, find_release_notes, name_topic
 from weft.pipeline.by_symbol import (
     find_definitions,
@@ -110,7 +117,9 @@ def _find_history(subject: Subject) -> Iterator[Wanted]:
     if Shape.RECENT in asked and (not _is_named(subject.shapes) or any(_find_recent(subject))):
         return
     if not any(_find_release(subject)):
-        yield from find_history(subject.plan, subject.query, subject.reading, releases=Shape.RELEASES in asked)
+        releases = Shape.RELEASES in asked
+        yield from find_first(subject.query.text, subject.shapes.names[:2], subject.reading, releases=releases)
+        yield from find_history(subject.plan, subject.query, subject.reading, releases=releases)
 
 
 def _find_recent(subject: Subject) -> Iterator[Wanted]:
