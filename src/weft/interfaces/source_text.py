@@ -280,6 +280,9 @@ def log_lines(weft: "Weft", name: str, view: View, limit: int) -> list[str]:
         shown = commits[:limit]
         touched = _touched_names(shown, {node.origin.file for node in nodes}, reading)
     what = one_line(folder.path if folder else nodes[0].title or nodes[0].key)
+    if not commits:
+        hint = "`weft index` reads commits where it finds a git repository."
+        return [f"{what}: no commit in the store touched it. {hint}"]
     count = f"{len(shown)} of {len(commits):,}" if len(shown) < len(commits) else f"{len(commits):,}"
     lines = [f"{what}: {count} commits, newest first"]
     return [*lines, *(_commit_line(node) + touched.get(node.id, "") for node in shown)]

@@ -1,4 +1,4 @@
-"""What to follow when something is added: an example of its kind, and the places that name all of them."""
+"""Examples to follow when something is added: one of its kind, and the places that name all of them."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Who calls a function: complete, and only what does."""
+"""The list of a function's callers is complete, and holds nothing else."""
 
 from collections.abc import Iterator
 from pathlib import Path

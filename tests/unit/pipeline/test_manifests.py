@@ -1,4 +1,4 @@
-"""What a project is and what it runs on, in repositories of several languages."""
+"""Pages tell what a project is and what it runs on, in repositories of several languages."""
 
 from pathlib import Path
 
