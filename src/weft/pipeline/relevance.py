@@ -14,7 +14,6 @@ floor, so that nothing is printed only to fill the page.
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from enum import Enum, auto
 from itertools import pairwise
 from typing import Final
 
@@ -22,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Detail
+from weft.pipeline.calibration import CALIBRATIONS, Calibration, Evidence
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query
 from weft.pipeline.retrieve import Gathered
@@ -88,41 +88,6 @@ _ASKING_WORDS: Final = (
 """Words by which such shapes are read, as in "minimum Node version"; they are no part of what it is about."""
 _FOUND_BY_SEARCH: Final = frozenset({"hybrid", "bm25", "vector"})
 """The sources of matches that were found for the words or the meaning of the question."""
-
-
-class Evidence(Enum):
-    """The evidence that a question was searched by."""
-
-    WORDS_AND_MEANING = auto()
-    WORDS = auto()
-    MEANING = auto()
-
-
-class Calibration(Struct, frozen=True):
-    """The constants of one logistic function: what each measure adds to the logarithm of the odds."""
-
-    coverage: float
-    cosine: float
-    known: float
-    terms: float
-    passages: float
-    unknown_names: float
-    constant: float
-
-
-# Fitted by `python -m bench.calibration SET.json=STORE ... --silence PROMPTS.json --fit` on ten judged sets, each
-# asked of its own store and of the nine others, and on samples of 1 to 100 nodes of each store.
-CALIBRATIONS: Final[Mapping[Evidence, Calibration]] = {
-    Evidence.WORDS_AND_MEANING: Calibration(
-        coverage=5.66, cosine=8.83, known=2.07, terms=1.79, passages=-0.73, unknown_names=-1.24, constant=-5.89
-    ),
-    Evidence.WORDS: Calibration(
-        coverage=5.96, cosine=0.0, known=3.97, terms=2.18, passages=-0.72, unknown_names=-1.17, constant=-5.29
-    ),
-    Evidence.MEANING: Calibration(
-        coverage=0.0, cosine=11.65, known=0.0, terms=0.01, passages=-0.49, unknown_names=-2.07, constant=-1.27
-    ),
-}
 
 
 def evidence_of(query: Query, embedder: Embedder | None, match: str = "hybrid") -> Evidence:
