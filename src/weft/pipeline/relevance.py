@@ -7,8 +7,8 @@ passages the view has, and how many names of the question it has never seen. `be
 constants and prints how well they hold.
 
 The floor is a relevance. Below it the page is a sentence, words of the question that the store has never seen,
-and up to three pointers to what came nearest. Above it, what a search found is left out if it lies far below the
-floor, so that nothing is printed only to fill the page.
+and up to three pointers to what came nearest; a question of several words that comes near it gets a short page.
+Above it, what a search found is left out if it lies far below, so that nothing is printed only to fill the page.
 """
 
 import math
@@ -42,6 +42,8 @@ _MAX_TERMS: Final = 24
 """Terms of a question beyond these add no further trust: a pasted log is no better understood than a paragraph."""
 _MAX_PASSAGES: Final = 1000
 """Passages of a view beyond these change nothing: the best of many is better by chance only while they are few."""
+_MIN_DOUBTED_TERMS: Final = 6
+"""A question of fewer terms stands or falls by them; one of more may share few of them with its answer."""
 _MAX_UNKNOWN_NAMES: Final = 2
 """Unknown names that count: two tell as much as five that the question is about something else."""
 _MAX_LISTED_WORDS: Final = 5
@@ -69,6 +71,7 @@ _MAX_NEAREST: Final = 3
 _MIN_TOKENS_FOR_NEAREST: Final = 300
 """A smaller budget takes the sentence alone: pointers would push it off the page."""
 _NOTHING: Final = "Nothing here speaks to this question."
+LITTLE: Final = "Little here speaks to this question; this came nearest."
 _ASK_ON: Final = "Ask in other words, or with a floor of 0 (`--floor 0`) for the nearest matches."
 _SURELY_WANTED: Final = 0.5
 """The value of a shape from which on a candidate is what was asked for, and not only of its kind."""
@@ -260,14 +263,9 @@ def is_about_whole(question: str) -> bool:
     words = name_words(question)
     if len(words) > _MAX_WHOLE_WORDS or not _WHOLE_CUES.intersection(words):
         return False
-    return any(
-        noun in _WHOLE_NOUNS and pointing in _POINTING_WORDS for pointing, noun in pairwise(words)
-    ) or _asks_what_this_is(words)
-
-
-def _asks_what_this_is(words: Sequence[str]) -> bool:
-    """Return whether the words are such as "what kind of software is this"."""
-    return words[:1] in (["what"], ["which"]) and "this" in words and bool(_WHOLE_NOUNS.intersection(words))
+    return any(noun in _WHOLE_NOUNS and pointing in _POINTING_WORDS for pointing, noun in pairwise(words)) or (
+        words[0] in ("what", "which") and "this" in words and bool(_WHOLE_NOUNS.intersection(words))
+    )
 
 
 # --- judging -----------------------------------------------------------------------------------------------
@@ -291,6 +289,12 @@ def speaks(plan: Plan, gathered: Gathered, snapshot: Snapshot, *, about_whole: b
         return True
     # What people told about themselves shares no word with a question for it.
     return asks_about_person(request.question) and has_profile(snapshot)
+
+
+def doubts(plan: Plan, gathered: Gathered) -> bool:
+    """Return whether a question of several words comes near enough to the floor that something may answer it."""
+    is_near = plan.doubt <= gathered.relevance < plan.floor
+    return is_near and sum(gathered.query.terms.values()) >= _MIN_DOUBTED_TERMS
 
 
 def _finds_surely(gathered: Gathered) -> bool:
@@ -349,9 +353,9 @@ def silent_plan(plan: Plan, query: Query) -> Plan:
     return replace(plan, profile=replace(plan.profile, sections=(*rules, NEAREST), frame=frame))
 
 
-def describe_silence(query: Query, as_of: int | None = None) -> str:
+def describe_silence(query: Query, as_of: int | None = None, begin: str = _NOTHING) -> str:
     """Return the sentences of a page that has nothing: that it has not, unknown words, and how to ask on."""
-    return " ".join(filter(None, (_NOTHING, describe_unknown(unknown_words(query), as_of), _ASK_ON)))
+    return " ".join(filter(None, (begin, describe_unknown(unknown_words(query), as_of), _ASK_ON)))
 
 
 def lay_out_silence(plan: Plan, gathered: Gathered, standing: StandingRules, heading_cost: HeadingCost) -> Layout:
