@@ -291,7 +291,8 @@ def read_statement(text: str) -> Statement | None:
     if len(line) > _MAX_CHARACTERS:
         return None
     form = next((form for form, _ in _match_forms(line) if form not in _OF_THE_MOMENT), None)
-    if form is None and (_IMPERATIVE.search(line) or _NORM.search(line) or is_bare_choice(line)):
+    # One word alone orders nothing: "test" and "build" are typed to try the command out.
+    if form is None and " " in line and (_IMPERATIVE.search(line) or _NORM.search(line) or is_bare_choice(line)):
         # Asked to be remembered, "use tabs" is no command of the moment.
         form = Form.INSTRUCTION
     return None if form is None else Statement(form, line, read_scope(line))
