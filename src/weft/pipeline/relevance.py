@@ -26,7 +26,7 @@ from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query
 from weft.pipeline.retrieve import Gathered
 from weft.pipeline.sections import Layout, Refusal, split_received
-from weft.pipeline.shape_phrases import Shape
+from weft.pipeline.shape_phrases import Shape, Speaker
 from weft.pipeline.shapes import is_listed
 from weft.pipeline.slots import HeadingCost, Reason, section_slot
 from weft.pipeline.standing import StandingRules, asks_about_person, has_profile, leave_out_stated
@@ -70,6 +70,9 @@ _MIN_TOKENS_FOR_NEAREST: Final = 300
 """A smaller budget takes the sentence alone: pointers would push it off the page."""
 _NOTHING: Final = "Nothing here speaks to this question."
 _ASK_ON: Final = "Ask in other words, or with a floor of 0 (`--floor 0`) for the nearest matches."
+_MAX_ACKNOWLEDGEMENT_CHARACTERS: Final = 40
+_MAX_ACKNOWLEDGING_WORDS: Final = 2
+"""A turn of so few words besides fillers answers nothing that was asked, unless a number is among them."""
 _SURELY_WANTED: Final = 0.5
 """The value of a shape from which on a candidate is what was asked for, and not only of its kind."""
 _HISTORY_PART: Final = f"shape_{Shape.HISTORY}"
@@ -79,6 +82,12 @@ _PARTS_BY_KIND: Final = frozenset(
     f"shape_{shape}" for shape in (Shape.TESTS, Shape.FLOW, Shape.EXAMPLE, Shape.MANIFEST, Shape.AUTOMATION)
 )
 """The values of what is found by its kind, whatever the question is about: tests, calls, a manifest."""
+_REACHED_PARTS: Final = (
+    *("start", "named", "bridge"),
+    # Every turn of the person is counted, the one that a search hardly found like the one that none found.
+    *(f"shape_{shape}" for shape in (Shape.ORDER, Shape.COUNT, Shape.SUMMARY)),
+)
+"""The values of what something else than a search for the question speaks for."""
 _MAX_UNKNOWN_SHARE: Final = 0.4
 """A question of which words that the store has never seen are so much is about something else, although a shape
 finds tests or a manifest for it: "which dependencies does the cheese industry have?"."""
@@ -427,16 +436,18 @@ def drop_noise(
         return _keep_listed(candidates)
     relevance_of, least = gathered.relevance_of, plan.noise
     # A question that is answered for another reason than its words must not be measured by them.
-    is_judged = plan.request.candidates is None and gathered.relevance >= plan.floor
-    if relevance_of is None or not is_judged or is_about_whole(plan.request.question):
+    is_measured = plan.request.candidates is None and gathered.relevance >= plan.floor
+    if relevance_of is None or not is_measured or is_about_whole(plan.request.question):
         return list(candidates), []
     kept, refused = [], []
     for candidate in candidates:
-        relevance = relevance_of(candidate) if _is_only_found(candidate) else 1.0
-        if relevance >= least:
+        is_filler = _only_acknowledges(candidate)
+        needed = plan.floor if is_filler else least
+        relevance = relevance_of(candidate) if is_filler or _is_only_found(candidate) else 1.0
+        if relevance >= needed:
             kept.append(candidate)
         else:
-            refused.append(_refuse(replace(candidate, score=relevance), least))
+            refused.append(_refuse(replace(candidate, score=relevance), needed))
     return kept, refused
 
 
@@ -454,5 +465,14 @@ def _keep_listed(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list
 def _is_only_found(candidate: Candidate) -> bool:
     """Return whether nothing but a search for the question speaks for a candidate."""
     parts = candidate.parts
-    is_reached = candidate.distance or any(parts.get(name, 0.0) > 0 for name in ("start", "named", "bridge"))
+    is_reached = candidate.distance or any(parts.get(name, 0.0) > 0 for name in _REACHED_PARTS)
     return candidate.match_source in _FOUND_BY_SEARCH and not is_reached
+
+
+def _only_acknowledges(candidate: Candidate) -> bool:
+    """Return whether a turn of an assistant says nothing but "Noted" or "Good idea", and would only fill."""
+    node = candidate.node
+    if node.fields.get("role") != Speaker.ASSISTANT or len(node.text) > _MAX_ACKNOWLEDGEMENT_CHARACTERS:
+        return False
+    words = [word for word in _WORD.findall(node.text) if word.lower() not in STOP_WORDS]
+    return len(words) <= _MAX_ACKNOWLEDGING_WORDS and not any(map(str.isdigit, node.text))

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Json
-from weft.text.addresses import is_bare_choice, read_address, read_scope
+from weft.text.addresses import is_bare_choice, read_address, read_scope, states_quantity
 from weft.text.sentences import split_sentences
 
 
@@ -328,7 +328,8 @@ def _read_sentence(sentence: str) -> Statement | None:
         words = _cut(sentence, match)
         if words and not (form is Form.DECISION and _BACKWARD.search(words)):
             return Statement(form, words, read_scope(words))
-    return None
+    # "The launch is on April 10" is what a later "the launch moved to April 24" takes the place of.
+    return Statement(Form.UPDATE, sentence, read_scope(sentence)) if states_quantity(sentence) else None
 
 
 def _is_convention(sentence: str) -> bool:
