@@ -200,8 +200,8 @@ _NOUNS_TOO: Final = """
 """
 """Verbs that open an order, and are also nouns, which a statement may begin with."""
 _IMPERATIVE: Final = re.compile(
-    rf"^\W*{_POLITE}(?:(?:always|never|do not|don['’]t|{'|'.join(_VERBS.split())})\b"
-    rf"|(?:{'|'.join(_NOUNS_TOO.split())})\b(?!['’]s\b|\s*:|\s+(?:of|number|#)\b|\s+[\d#]"
+    rf"^\W*{_POLITE}(?:(?:always|never|do not|don['’]t|{'|'.join(_VERBS.split())})\b(?!\()"
+    rf"|(?:{'|'.join(_NOUNS_TOO.split())})\b(?!\(|['’]s\b|\s*:|\s+(?:of|number|#)\b|\s+[\d#]"
     # "Test runs are slow" and "log files have dates" begin with a noun: their verb comes later.
     r"|(?:\s+[\w./-]+){0,4}?\s+(?:is|are|was|were|has|have|had|will|takes?|needs?|fails?|does|did|lives?|goes|go|"
     r"runs?|happens?|costs?|means?|comes?|came|says?|seems?|breaks?|took|found|got|gave|made|left|lost|grew|ran|hit|lags?"
