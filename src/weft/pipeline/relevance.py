@@ -15,26 +15,27 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
-from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Detail
+from weft.pipeline.neighbours import only_acknowledges
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query
 from weft.pipeline.retrieve import Gathered
 from weft.pipeline.sections import Layout, Refusal, split_received
-from weft.pipeline.shape_phrases import Shape, Speaker
+from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.shapes import is_listed
 from weft.pipeline.slots import HeadingCost, Reason, section_slot
 from weft.pipeline.standing import StandingRules, asks_about_person, has_profile, leave_out_stated
 from weft.ports import Embedder, Snapshot, TermStatistics
 from weft.profiles.types import Frame, Section
 from weft.scoring.bm25 import inverse_frequency, term_hash
-from weft.text import analyze, find_proper_names, name_words
-from weft.text.terms import STOP_WORDS
+from weft.text import analyze, find_proper_names
+from weft.text.sentences import is_about_whole
+from weft.text.terms import ORDERS, STOP_WORDS
 
 CALIBRATED_EMBEDDERS: Final = frozenset({"weft-static-1"})
 """Embedders whose cosines the constants were fitted on; those of others lie elsewhere, so words alone decide."""
@@ -50,15 +51,7 @@ _MAX_LISTED_CHARACTERS: Final = 40
 """Characters of such a word."""
 _MAX_READ_CHARACTERS: Final = 2_000
 """Characters of a question that are read for unknown words: a pasted log is full of them."""
-_ORDERS_TO_READERS: Final = """
-    clarify debug demonstrate describe elaborate explain find fix hello help hey hi implement improve
-    investigate kindly list look optimise optimize please pls plz refactor show summarise summarize support
-    tell thanks walk
-"""
-_ORDERS: Final = frozenset(term for term in analyze(_ORDERS_TO_READERS))
-_ORDER_HASHES: Final = frozenset(map(term_hash, _ORDERS))
-"""Words that say what is to be done with an answer. Where the store has never seen one, the question is no less
-about the store."""
+_ORDER_HASHES: Final = frozenset(map(term_hash, ORDERS))
 _WORD: Final = re.compile(r"[^\W_][\w.:+#'’-]*")
 _ENDING: Final = re.compile(r"(?:['’]s?|[.:'’-]+)\Z")
 
@@ -70,9 +63,6 @@ _MIN_TOKENS_FOR_NEAREST: Final = 300
 """A smaller budget takes the sentence alone: pointers would push it off the page."""
 _NOTHING: Final = "Nothing here speaks to this question."
 _ASK_ON: Final = "Ask in other words, or with a floor of 0 (`--floor 0`) for the nearest matches."
-_MAX_ACKNOWLEDGEMENT_CHARACTERS: Final = 40
-_MAX_ACKNOWLEDGING_WORDS: Final = 2
-"""A turn of so few words besides fillers answers nothing that was asked, unless a number is among them."""
 _SURELY_WANTED: Final = 0.5
 """The value of a shape from which on a candidate is what was asked for, and not only of its kind."""
 _HISTORY_PART: Final = f"shape_{Shape.HISTORY}"
@@ -251,7 +241,7 @@ def _unknown(words: Iterable[str], statistics: TermStatistics) -> tuple[str, ...
         if len(word) < 2 or word.lower() in STOP_WORDS:
             continue
         terms = analyze(word)
-        if _ORDERS.issuperset(terms) or any(known.get(term_hash(term), 0) for term in terms):
+        if ORDERS.issuperset(terms) or any(known.get(term_hash(term), 0) for term in terms):
             continue
         unknown.setdefault(word.casefold(), word)
     return tuple(unknown.values())
@@ -271,43 +261,6 @@ def describe_unknown(words: Sequence[str], as_of: int | None = None) -> str:
         if as_of is None
         else f"Up to chapter {as_of} nothing mentions {listed}."
     )
-
-
-# --- questions that are always answered --------------------------------------------------------------------
-
-
-_NOUNS_FOR_ALL = """
-    app application book codebase collection documentation framework library novel package program project repo
-    repository service software store story tale tool vault workspace
-"""
-_WHOLE_NOUNS: Final = frozenset(_NOUNS_FOR_ALL.split())
-_POINTING_WORDS: Final = frozenset({"this", "the", "our", "your", "my", "whole", "entire"})
-_CUES_FOR_ALL = """
-    about begin begins close closes closing describe end ending ends explain finish finishes first kind last open
-    opening opens organised organized overview purpose sort start starts structure structured summarise summarize
-    summary what
-"""
-_WHOLE_CUES: Final = frozenset(_CUES_FOR_ALL.split())
-_MAX_WHOLE_WORDS: Final = 20
-"""A longer question asks for something of its own, even where it mentions the project."""
-
-
-def is_about_whole(question: str) -> bool:
-    """Return whether a question is about all that is stored: what this project is, how the story ends.
-
-    Such a question shares few words with any text, and still every store that holds a text can answer it.
-    """
-    words = name_words(question)
-    if len(words) > _MAX_WHOLE_WORDS or not _WHOLE_CUES.intersection(words):
-        return False
-    return any(
-        noun in _WHOLE_NOUNS and pointing in _POINTING_WORDS for pointing, noun in pairwise(words)
-    ) or _asks_what_this_is(words)
-
-
-def _asks_what_this_is(words: Sequence[str]) -> bool:
-    """Return whether the words are such as "what kind of software is this"."""
-    return words[:1] in (["what"], ["which"]) and "this" in words and bool(_WHOLE_NOUNS.intersection(words))
 
 
 # --- judging -----------------------------------------------------------------------------------------------
@@ -441,7 +394,7 @@ def drop_noise(
         return list(candidates), []
     kept, refused = [], []
     for candidate in candidates:
-        is_filler = _only_acknowledges(candidate)
+        is_filler = only_acknowledges(candidate)
         needed = plan.floor if is_filler else least
         relevance = relevance_of(candidate) if is_filler or _is_only_found(candidate) else 1.0
         if relevance >= needed:
@@ -467,12 +420,3 @@ def _is_only_found(candidate: Candidate) -> bool:
     parts = candidate.parts
     is_reached = candidate.distance or any(parts.get(name, 0.0) > 0 for name in _REACHED_PARTS)
     return candidate.match_source in _FOUND_BY_SEARCH and not is_reached
-
-
-def _only_acknowledges(candidate: Candidate) -> bool:
-    """Return whether a turn of an assistant says nothing but "Noted" or "Good idea", and would only fill."""
-    node = candidate.node
-    if node.fields.get("role") != Speaker.ASSISTANT or len(node.text) > _MAX_ACKNOWLEDGEMENT_CHARACTERS:
-        return False
-    words = [word for word in _WORD.findall(node.text) if word.lower() not in STOP_WORDS]
-    return len(words) <= _MAX_ACKNOWLEDGING_WORDS and not any(map(str.isdigit, node.text))
