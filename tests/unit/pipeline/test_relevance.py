@@ -16,11 +16,11 @@ from weft.pipeline.relevance import (
     Measures,
     describe_unknown,
     evidence_of,
-    is_about_whole,
     unknown_names,
     unknown_words,
 )
 from weft.pipeline.search_results import calibrate
+from weft.text.sentences import is_about_whole
 
 TEXTS = {
     "Refunds": "Refunds above 500 euros are approved by Odile, who looks at the history of the order first.",
