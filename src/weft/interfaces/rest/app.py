@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from weft import __version__, config
 from weft.api import Weft
-from weft.errors import InvalidInput, WeftError
+from weft.errors import InvalidInput
 from weft.interfaces.explorer import routes as explorer
 from weft.interfaces.hooks.service import answer_hooks
 from weft.interfaces.keys import KeyRing
@@ -126,12 +126,8 @@ async def healthz() -> dict[str, str]:
 @health.get("/readyz")
 def readyz(service: Service) -> Response:
     """Answer whether the store can be read; 503 while it cannot."""
-    try:
-        weft = service.weft()
-        # How far it is behind would tell everybody how much others write; whether it is, helps an operator.
-        behind = index_lag(weft) > 0
-    except WeftError as error:
-        raise Problem(503, str(error)) from error
+    # How far it is behind would tell everybody how much others write; whether it is, helps an operator.
+    behind = index_lag(service.weft()) > 0
     return answer({"status": "ready", "search_files": "behind" if behind else "current"})
 
 
