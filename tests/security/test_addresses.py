@@ -101,6 +101,24 @@ def test_without_keys_a_forwarded_request_is_not_this_machines_own(service: Serv
     assert done.status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Origin": "http://localhost:3000"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}, 201),
+        ({"Sec-Fetch-Site": "none"}, 201),
+    ],
+)
+def test_a_page_of_another_site_changes_nothing_without_keys(
+    service: Service, headers: dict[str, str], status: int
+) -> None:
+    # Browsers send a request without a body anywhere, without asking first.
+    assert service.http.post("/api/admin/snapshots", headers=headers).status_code == status
+
+
 def test_behind_a_proxy_only_the_proxy_is_answered(store: Path) -> None:
     key, exposure = make_key(store, "support"), Exposure(proxies=(PROXY,))
     for client, expected in ((PROXY, 200), ("203.0.113.9", 403)):
