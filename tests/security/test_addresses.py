@@ -81,7 +81,7 @@ def test_where_a_request_ends_is_never_in_doubt(service: Service, lines: list[st
 
 
 def raw(address: str, request: bytes) -> bytes:
-    """What comes back for bytes that no client library would send."""
+    """Return the answer to bytes that no client library would send."""
     import socket
 
     host, _, port = address.removeprefix("http://").partition(":")
