@@ -13,8 +13,9 @@ _FORMAL_SHARE: Final = 0.45
 _PARENT_BY_NAME: Final = 0.8
 _HOUSEHOLD_PARENT: Final = 1.0
 _SIBLING_BY_NAME: Final = 0.4
-"""Votes for two of one surname: Mrs. Barry and Diana Barry, or Diana and Minnie Barry. Only a household, that is a
-parent with a title and a child without one who often meet, is enough alone."""
+_HOUSEHOLD_SIBLING: Final = 0.95
+"""Votes for two of one surname: Mrs. Barry and Diana Barry, or Diana and Minnie Barry. Only a household is
+enough alone: a parent with a title and a child without one, or two without a title, who often meet."""
 _MIN_HOUSEHOLD_MEETINGS: Final = 5.0
 _NEW_SURNAME: Final = 1.5
 SAME_SURNAME: Final = 0.7
@@ -115,7 +116,9 @@ def _read_family(
             weight = _HOUSEHOLD_PARENT if is_household else _PARENT_BY_NAME
             yield Vote("parent", first, second, weight, passage, Sign.NAME)
         elif first < second and not formal[first] and not formal[second]:
-            yield Vote("sibling", first, second, _SIBLING_BY_NAME, passage, Sign.NAME)
+            met = meetings.get((first, second), 0.0)
+            weight = _HOUSEHOLD_SIBLING if met >= _MIN_HOUSEHOLD_MEETINGS else _SIBLING_BY_NAME
+            yield Vote("sibling", first, second, weight, passage, Sign.NAME)
 
 
 def _read_couples(

@@ -79,3 +79,10 @@ def test_of_two_marriages_the_last_is_true_in_the_end() -> None:
         {("spouse", "Ann Holt", "Bram Vane")},
         {("spouse", "Bram Vane", "Ann Holt")},
     )
+
+
+def test_two_of_one_surname_who_often_meet_and_bear_no_title_are_siblings() -> None:
+    text = "".join(
+        f"Matthew Cuth {word} Marilla Cuth. " for word in ("saw", "met", "heard", "left", "found", "sought")
+    )
+    assert ties(speeches("Matthew Cuth", "Marilla Cuth") + text) == {("sibling", "Marilla Cuth", "Matthew Cuth")}
