@@ -41,7 +41,7 @@ _ASKED: Final = (
 _NAME: Final = re.compile(r"(?<!^)(?<![?!] )\b([^\W\d_a-z][\w-]*[a-z][\w-]*)\b")
 _TITLES: Final = frozenset({"mr", "mrs", "miss", "ms", "dr", "sir", "lady", "lord", "captain", "madame"})
 _SCENES: Final = Filter(kinds=("scene", "chapter"))
-_MAX_PASSAGES: Final = 60
+_MAX_PASSAGES: Final = 40
 """Passages that are looked through: the ones with the rarest words."""
 _MAX_EVENTS: Final = 4
 _MAX_SPREAD: Final = 12
@@ -60,7 +60,7 @@ def find_events(question: str, reading: Reading) -> list[tuple[NodeRow, float, S
     names = _names_in(question)
     if not told or not names or not {*_SCENES.kinds} & {*reading.snapshot.kinds()}:
         return []
-    events = re.compile(rf"(?i)\b(?:{'|'.join(' '.join(told).split())})\b")
+    events = re.compile(rf"\b(?:{'|'.join(' '.join(told).split())})\b")
     people = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
     best: dict[int, tuple[float, NodeRow, Span]] = {}
     for row in _scenes_with(" ".join((*told, *names)), reading):
