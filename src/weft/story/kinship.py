@@ -44,6 +44,9 @@ OF_OWN: Final = re.compile(
 _BEFORE_OWN: Final = re.compile(r",\s+|\s+(?:was|is)\s+")
 _BEFORE_NAME: Final = re.compile(rf"\b(his|her|my|your|our|whose)\s+{_GAP}({_WORDS}),?\s+$", re.IGNORECASE)
 _BEHIND_NAME: Final = re.compile(rf",\s+(his|her|my|your)\s+{_GAP}({_WORDS})(?=\s*[,.;:!?—)]|--)", re.IGNORECASE)
+_WAS_KIN: Final = re.compile(
+    rf"\s+(?:was|is)\s+(his|her|my|our|your)\s+{_GAP}({_WORDS})(?=\s*[,.;!?—)]|--|\s+and\b)", re.IGNORECASE
+)
 _MARRIED: Final = re.compile(
     r",?\s+(?:had\s+|was\s+|is\s+|has\s+|got\s+)?(?:\w+ly\s+)?(?:married|wedded|wed|marries)\s+(?:to\s+)?"
     r"|\s+(?:had\s+)?(?:became|become)\s+the\s+(?:wife|husband)\s+of\s+|['’]s?\s+(?:marriage|wedding)\s+(?:to|with)\s+"
@@ -294,6 +297,8 @@ def _read_appositions(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote
     start, end = (match.start(), mention.end) if match else (mention.start, mention.end)
     if match is None and not mention.is_possessive:
         match = _BEHIND_NAME.match(text, mention.end)
+        if match is None and is_stated(text, mention, mention):
+            match = _WAS_KIN.match(text, mention.end)
         end = match.end() if match else end
     if match is None:
         return

@@ -86,3 +86,11 @@ def test_two_of_one_surname_who_often_meet_and_bear_no_title_are_siblings() -> N
         f"Matthew Cuth {word} Marilla Cuth. " for word in ("saw", "met", "heard", "left", "found", "sought")
     )
     assert ties(speeches("Matthew Cuth", "Marilla Cuth") + text) == {("sibling", "Marilla Cuth", "Matthew Cuth")}
+
+
+def test_somebody_is_whose_kin_the_sentence_says_by_a_pronoun() -> None:
+    text = speeches("Anna Hart", "Jake Hart", "Anna Hart") + 'Anna Hart sat down. "Jake?" she said.\n\n'
+    said = "Jake Hart was her brother, two years younger.\n\n"
+    doubted = "Perhaps Jake Hart was her brother, too.\n\n"
+    assert {kind for kind, *_ in ties(text + f"Anna Hart sat; {said}" * 2)} == {"sibling"}
+    assert ties(text + f"Anna Hart sat. {doubted}" * 2) == set()
