@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from weft.model import Candidate, Node
 from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turns, read_topic
+from weft.pipeline.by_event import find_events
 from weft.pipeline.by_history import (
     find_commits,
     find_first,
@@ -68,6 +69,8 @@ _WHOLE_VALUE: Final = 0.6
 _SUMMARY_VALUE: Final = 0.7
 _WHOLE_SUMMARY_VALUE: Final = 1.0
 """How much the summary of a day is wanted that is all about the topic, or where there is none."""
+_EVENT_VALUE: Final = 0.6
+"""How much a passage is wanted that tells beside a name of the event in somebody's life that is asked for."""
 _MAX_NAMED_FILES: Final = 2
 """Files of one name that are outlined; many folders have an `__init__.py`."""
 _ASKS_SMALLEST: Final = re.compile(r"(?i)\b(?:smallest|simplest|shortest|minimal|easiest)\b")
@@ -391,6 +394,11 @@ def _find_opening(subject: Subject) -> Iterator[Wanted]:
         yield Wanted(row, Shape.OPENING, 0.6**rank, part)
 
 
+def _find_event(subject: Subject) -> Iterator[Wanted]:
+    for row, worth, part in find_events(subject.plan.request.question, subject.reading):
+        yield Wanted(row, Shape.EVENT, _EVENT_VALUE * worth, part, alone=False)
+
+
 def _find_ending(subject: Subject) -> Iterator[Wanted]:
     for rank, (row, part) in find_scenes(subject.reading, subject.shapes.chapters, last=True):
         yield Wanted(row, Shape.ENDING, 0.7**rank, part)
@@ -436,5 +444,6 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.SETTINGS: _find_settings,
     Shape.OPENING: _find_opening,
     Shape.ENDING: _find_ending,
+    Shape.EVENT: _find_event,
     **{shape: partial(_find_course, shape) for shape in sorted(OF_CONVERSATIONS)},
 }
