@@ -176,7 +176,7 @@ def counted_statements() -> Iterator[list[str]]:
 
 @dataclass(frozen=True)
 class _Exact:
-    """What comparing with everything finds, by filter, and what the embedded store selects."""
+    """The results of comparing with everything, by filter, and of the embedded store's selection."""
 
     vectors: Any
     nearest: dict[str, list[set[tuple[str, int]]]]

@@ -36,7 +36,7 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """What one side did about one question."""
+    """The calls of one side about one question, and how far they led."""
 
     calls: int
     tokens: int

@@ -1,4 +1,4 @@
-"""What the width of the graph costs and finds: building, bytes, searching and recall, for several graphs.
+"""Measure what the width of the graph costs and finds: building, bytes, searching and recall, for several graphs.
 
     python -m bench.graphs --size 100000 --graphs 16/64,24/100,32/128 --url URL   # schema w100000 holds the world
     python -m bench.graphs --size 1000000 --graphs 16/64 --url URL

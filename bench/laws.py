@@ -16,7 +16,7 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """What something costs at so many nodes."""
+    """The cost of something as a function of the number of nodes."""
 
     factor: float
     exponent: float

@@ -22,7 +22,7 @@ BUSY = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is asked of a layout and what its parts cost a month, in USD."""
+    """The load that a layout must carry, and the monthly prices of its parts in USD."""
 
     questions: float = 50.0
     machine: float = 64.0
@@ -53,7 +53,7 @@ class Layout:
 
     @property
     def bottleneck(self) -> str:
-        """What most of the money goes into, with its share."""
+        """The most expensive part, with its share of the cost."""
         dearest = max(self.prices, key=lambda name: (self.prices[name], name))
         return f"{dearest} ({self.prices[dearest] / self.month:.0%} of the cost)"
 

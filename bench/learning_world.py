@@ -53,7 +53,7 @@ class LearningWorld:
 
     @property
     def maker(self) -> str:
-        """Who draws the edges."""
+        """The maker of the edges."""
         return f"source:{self.name}@1"
 
     def identity(self) -> str:

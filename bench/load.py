@@ -18,7 +18,7 @@ _PART_BYTES = 1 << 16
 
 
 class Measured(Struct):
-    """What a load brought: answers by status, their milliseconds by kind, and the seconds it took."""
+    """The result of a load: answers by status, their milliseconds by kind, and the seconds it took."""
 
     seconds: float = 0.0
     statuses: Counter[int] = field(default_factory=Counter)

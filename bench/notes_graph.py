@@ -23,7 +23,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ROUNDS = 200
 COMMANDS = 7
 PREFIX = "c{}-"
-"""What the ids of one copy begin with."""
+"""Return the prefix of the ids of one copy."""
 
 
 def main() -> None:

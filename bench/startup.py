@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LIMITS_MS = {"import weft": 100, "weft --help": 200, "weft context": 400}
-"""What each may take on two quiet cores, in milliseconds."""
+"""The limit of each on two quiet cores, in milliseconds."""
 COMMANDS = {
     "import weft": ["-c", "import weft"],
     "weft --help": ["-m", "weft", "--help"],

@@ -31,7 +31,7 @@ COUNT, _ = counter_for("cl100k_base")
 
 @dataclass(frozen=True)
 class Measured:
-    """What one question costs and finds, as a blob and as a page."""
+    """The cost and the finds of one question, as a blob and as a page."""
 
     blob_tokens: int
     page_tokens: int

@@ -117,5 +117,5 @@ def stop(folder: Path, how: str = "fast") -> None:
 
 
 def _of(folder: Path) -> dict[str, Any]:
-    """What says whose files a command is about, and the user that a server runs as when we are root."""
+    """Return the folder that a command is about, and the user that a server runs as when we are root."""
     return {"pgdata": folder, "user": "pgserver" if os.geteuid() == 0 else None}

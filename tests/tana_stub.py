@@ -15,7 +15,7 @@ TOKEN = "open-sesame"
 
 @dataclass
 class Stub:
-    """What the app would hold: nodes by id, tags, the clock, and how it should misbehave."""
+    """The contents of the app: nodes by id, tags, the clock, and how it should misbehave."""
 
     description: dict[str, Any] | None = None
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)

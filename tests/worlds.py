@@ -40,7 +40,7 @@ class MemorySource:
 
     @property
     def maker(self) -> str:
-        """Who draws the edges."""
+        """The maker of the edges."""
         return f"source:{self.name}@1"
 
     def identity(self) -> str:

@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 class Standard(Struct, frozen=True):
-    """What counts as an answer: facts that must all be in it, or answers of which it must give one."""
+    """The grading key of a question: facts that must all be in an answer, or answers of which it must give one."""
 
     facts: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ _NOT_A_LETTER: Final = re.compile(r"[^a-z0-9 ]")
 
 @dataclass
 class Counts:
-    """What was expected and found, over one novel or several."""
+    """The numbers expected and found, over one novel or several."""
 
     expected: int = 0
     found: int = 0

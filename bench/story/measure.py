@@ -16,7 +16,7 @@ _ONE: Final = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a reader would list of a book."""
+    """The characters and facts that a reader would list of a book."""
 
     characters: Mapping[str, Sequence[str]]
     others: Sequence[str]
@@ -24,7 +24,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What was found of it."""
+    """The share of that list which was found."""
 
     found: int
     expected: int

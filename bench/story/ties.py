@@ -21,7 +21,7 @@ _LISTS: Final = Path(__file__).with_name("ties.toml")
 _PERSONAL: Final = frozenset({"spouse", "betrothed", "parent", "sibling", "relative", "friend", "enemy", "serves"})
 _DIRECTED: Final = frozenset({"parent", "serves"})
 _ALSO_TRUE: Final = {"betrothed": "spouse"}
-"""Who marries in the end is promised before, so the weaker tie is true of whoever has the stronger."""
+"""A couple that marries in the end is engaged before, so the weaker tie is true wherever the stronger is."""
 
 Pair = tuple[str, str, str]
 """The type of a tie and its two people; sorted unless it has a direction."""
@@ -29,7 +29,7 @@ Pair = tuple[str, str, str]
 
 @dataclass
 class Counts:
-    """What was expected and found, over one novel or several."""
+    """The numbers expected and found, over one novel or several."""
 
     expected: int = 0
     found: int = 0

@@ -31,7 +31,7 @@ _ADVICE = {
     "MissingExtra": "Run the command of the message, which suits the way Weft was installed.",
     "MissingPackage": "Run the command of the message.",
 }
-"""What to do about each error; where a message itself says something more precise, that counts."""
+"""The advice for each error; where a message itself says something more precise, that counts."""
 
 _STATUS_ADVICE = {
     400: "Send valid JSON.",

@@ -26,7 +26,7 @@ _VARIABLES = {
     "VIRTUAL_ENV": "The active Python environment, whose packages `weft index --dependencies` reads.",
     "NO_COLOR": "Any value turns colours off.",
 }
-"""What each variable of the environment means; a variable that the code reads and this table lacks is an error."""
+"""The meaning of each environment variable; a variable that the code reads and this table lacks is an error."""
 
 _STORE = (
     "The first of these that there is: `--store`, `WEFT_STORE`, the nearest `.weft/` in the working folder or "

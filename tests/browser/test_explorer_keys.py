@@ -48,7 +48,7 @@ EFFECTS: dict[str, str] = {
     "Esc": FOCUSED.format("page"),
     "Shift": "return document.querySelectorAll('.chip').length === 1",
 }
-"""What each key that the list names does to a page on which line 6 is chosen."""
+"""The effect of each listed key on a page on which line 6 is chosen."""
 TYPED = {"Enter": Keys.ENTER, "↓": Keys.ARROW_DOWN, "↑": Keys.ARROW_UP}
 STATE = """
 return [location.href, document.activeElement.id, document.documentElement.dataset.theme ?? '',

@@ -58,7 +58,7 @@ def source(tmp_path: Path) -> Iterator[Weft]:
 
 
 def untold(stage: str, done: int, total: int | None) -> None:
-    """Nobody watches."""
+    """Ignore the progress."""
 
 
 def test_a_copy_and_the_copy_of_a_copy_print_the_same_pages(source: Weft, empty: Empty, backend: Backend) -> None:

@@ -1,4 +1,4 @@
-"""What the documents say is so: every option is described, and links lead somewhere."""
+"""The documents are true: every option is described, and links lead somewhere."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def options(command: Any) -> list[str]:
 
 
 def section(name: str) -> str:
-    """What docs/cli.md says under the heading of a command."""
+    """Return what docs/cli.md says under the heading of a command."""
     found = re.search(rf"^#+ {re.escape(name)}\n(.*?)(?=^#|\Z)", CLI, re.M | re.S)
     return found[1] if found else ""
 

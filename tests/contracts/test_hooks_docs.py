@@ -1,4 +1,4 @@
-"""What docs/hooks.md says is so: every option of the program and every event that is installed."""
+"""docs/hooks.md is true: every option of the program and every event that is installed."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every derived search answers, whoever asks through whatever filter: exactly what the slow way gives.
+"""Every derived search gives exactly the answers of the slow way, for any tenants and any filter.
 
 The worlds stand while the cases of an engine ask them: one that the index has caught up with, and one whose latest
 writes it has not seen.

@@ -1,3 +1,3 @@
-"""What every index must do, as the suite for plugins states it, tried on our own engines."""
+"""The requirements of every index, as the suite for plugins states them, tried on our own engines."""
 
 from weft.testing.index_suite import *  # noqa: F403

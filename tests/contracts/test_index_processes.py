@@ -1,4 +1,4 @@
-"""What every derived search withstands: many processes, threads, a killed writer, any order of events."""
+"""Every derived search withstands many processes and threads, a killed writer and any order of events."""
 
 import multiprocessing
 import signal

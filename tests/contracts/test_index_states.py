@@ -1,4 +1,4 @@
-"""What every derived search promises whatever state its files are in: behind, ahead, missing, foreign, damaged."""
+"""Every derived search keeps its promises in any state of its files: behind, ahead, missing, foreign, damaged."""
 
 import shutil
 import threading

@@ -1,4 +1,4 @@
-"""What a name leads to is on the page, and is the same whatever else the store holds and however it was filled."""
+"""A text that a name leads to is on the page, whatever else the store holds and however it was filled."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the README shows is real: its recording and its figures.
+"""The README shows real output: its recording and its figures.
 
 Its blocks are run by test_doc_blocks.py in this checkout, its quick starts by tests/packaging/test_newcomer.py as
 somebody types them who is new.

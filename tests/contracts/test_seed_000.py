@@ -1,4 +1,4 @@
-"""What the design of the Smart Context Formatter says, in the order in which it says it.
+"""The requirements of the Smart Context Formatter's design, in its order.
 
 `docs/designs.md` lists what differs on purpose.
 """

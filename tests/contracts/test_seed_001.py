@@ -1,4 +1,4 @@
-"""What the design of the knowledge base's context pipeline says, in the order in which it says it.
+"""The requirements of the design of the knowledge base's context pipeline, in its order.
 
 `docs/designs.md` lists what differs on purpose; the client and LangChain examples run as they are written in
 `tests/integration/test_rest_clients.py`.

@@ -82,7 +82,7 @@ def ask(weft: Weft) -> Ask:
 
 
 def printed(stores: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """What `weft context` prints for a store of notes, which gets their page by itself."""
+    """Return what `weft context` prints for a store of notes, which gets their page by itself."""
     given = ["--store", str(stores / "store"), "--now", NOW.isoformat()]
     code = run(["context", *arguments, *given])
     result = capsys.readouterr()

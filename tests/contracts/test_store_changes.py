@@ -1,4 +1,4 @@
-"""What every store must do with passages, statistics and the change sequence."""
+"""Every store keeps passages, statistics and the change sequence as its contract says."""
 
 from collections import Counter
 from datetime import UTC, datetime

@@ -1,3 +1,3 @@
-"""What every store must do, as the suite for plugins states it, tried on our own engines."""
+"""The requirements of every store, as the suite for plugins states them, tried on our own engines."""
 
 from weft.testing.store_suite import *  # noqa: F403

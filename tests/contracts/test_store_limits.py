@@ -1,4 +1,4 @@
-"""What every store must bear: texts, lists and numbers at the edge of what anyone may give it."""
+"""Every store bears texts, lists and numbers at the edge of what is allowed."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every store must do with edges and neighbours."""
+"""Every store keeps edges and neighbours as its contract says."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What every store must withstand: many processes, many threads, and being killed in the middle."""
+"""Every store withstands many processes, many threads, and being killed in the middle."""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""What every way of reading a store must keep to: one moment, its own tenants, and the same after every repair."""
+"""Every way of reading a store shows one moment and its own tenants, and the same after every repair."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every store must do with texts of any script and any character, wherever they stand."""
+"""Every store keeps texts of any script and any character, wherever they stand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What every store must show and hide: tenants, points in the sequence, filters."""
+"""Every store shows and hides by tenants, points in the sequence, and filters."""
 
 from datetime import UTC, datetime
 

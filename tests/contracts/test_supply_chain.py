@@ -1,4 +1,4 @@
-"""What Weft is delivered with: every part is listed, and under a permissive licence."""
+"""Every part that Weft is delivered with is listed, and under a permissive licence."""
 
 import json
 import re

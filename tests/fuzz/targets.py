@@ -1,4 +1,4 @@
-"""What is fuzzed: each target takes an input, and fails only where a promise of Weft does not hold."""
+"""The targets of fuzzing: each takes an input, and fails only where a promise of Weft does not hold."""
 
 import json
 import re

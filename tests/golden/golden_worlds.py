@@ -11,7 +11,7 @@ from weft.model import Filter, Json, Request, View
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WORLDS = Path(__file__).parent / "worlds"
-"""What the examples lack: code, conversations, and something told twice."""
+"""The folder with what the examples lack: code, conversations, and something told twice."""
 PAGES = Path(__file__).parent / "pages"
 SUFFIX = {"markdown": "md", "xml": "xml", "plain": "txt", "json": "json"}
 
@@ -34,7 +34,7 @@ class Golden:
     parameters: Mapping[str, Json] = field(default_factory=dict)
 
     def request(self) -> Request:
-        """What is asked."""
+        """Return the request for the page."""
         return Request(
             question=self.question,
             start=self.start,

@@ -36,7 +36,7 @@ from weft.tokens import counter_for
 COUNT, _ = counter_for("cl100k_base")
 TYPES = (Profile, Frame, Fusion, Score, Dedupe, Parameter, Probe, Lens, Section, Part, ForEach, Block, Adapt)
 DESCRIPTIVE = {("Profile", "description"), ("Parameter", "description"), ("Lens", "description")}
-"""What `weft profile list` and the help texts print, and no page does."""
+"""The fields that `weft profile list` and the help texts print, and no page does."""
 
 DEBUGGING = Request(parameters={"domain": "debugging"})
 LOCKED = Request("Why did the worker say database is locked?", max_tokens=700)

@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Helpers that the tests of the command line share."""
 
 import os
 import pty
@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What one command left behind."""
+    """The exit code and output of one command."""
 
     code: int
     out: str

@@ -16,7 +16,7 @@ PATIENT = ("--deadline", "60")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a hook left behind."""
+    """The exit code and output of a hook."""
 
     code: int
     out: str
@@ -24,7 +24,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """What the client would add to the conversation."""
+        """The text that the client would add to the conversation."""
         return str(json.loads(self.out)["hookSpecificOutput"]["additionalContext"]) if self.out else ""
 
 

@@ -1,4 +1,4 @@
-"""Who asks about a file or a module by its name gets that file first, and what is in it."""
+"""A question for a file or a module by its name brings that file first, and what is in it."""
 
 from collections.abc import Iterator
 

@@ -21,7 +21,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
 
 
 def untold(stage: str, done: int, total: int | None) -> None:
-    """Nobody watches."""
+    """Ignore the progress."""
 
 
 def test_weft_and_a_peer_are_measured_alike_and_stand_in_one_table(bench: tuple[Any, Any], tmp_path: Path) -> None:

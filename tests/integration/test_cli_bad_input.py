@@ -56,11 +56,15 @@ SOURCE = str(Path(weft.__file__).parents[1])
         (["show", "Nobody At All"], ["'Nobody At All'", "weft search"]),
         (["related", "Nobody At All"], ["'Nobody At All'"]),
         (["remove", "novl"], ["'novl'", "Did you mean 'novel'"]),
-        (["index"], ["PATH"]),
+        (["index"], ["PATH", "weft index ."]),
+        (["keys", "create"], ["weft keys create --tenant support"]),
+        (["cluster", "status"], ["no cluster", "shard=NAME"]),
         (["index", "missing"], ["'missing'"]),
         (["index", "missing\0"], ["missing"]),
         (["index", ".", "--source", "a/b"], ["'a/b'"]),
         (["contxt", "x"], ["'contxt'", "context"]),
+        (["contxt", "who keeps the key?"], ["'contxt'", "Did you mean 'context'"]),
+        (["how", "does", "the tide", "work?"], ["weft context 'how does the tide work?'"]),
         (["context", "x", "--dept", "2"], ["--dept", "--help"]),
         (["profile", "show", "nots"], ["'nots'", "notes"]),
         (["profile", "diff", "general", "nots"], ["'nots'"]),
@@ -74,6 +78,27 @@ def test_bad_input_is_named_with_what_is_allowed(cli: Cli, world: Path, words: l
     assert done.err.startswith("weft: ")
     assert "Traceback" not in done.err
     assert [part for part in told if part not in done.err] == []
+
+
+def test_a_file_that_is_newer_than_the_store_is_found_without_a_word_about_an_empty_store(cli: Cli) -> None:
+    assert "Nothing that Weft reads" in cli("index", ".").err
+    Path("keys.md").write_text("# Keys\n\nMara keeps the key.\n", "utf-8")
+    found = cli("search", "key")
+    assert "keys.md:1" in found.out
+    assert "holds nothing" not in found.err
+
+
+def test_a_misspelt_client_is_told_the_known_one_beside_what_to_add(cli: Cli) -> None:
+    printed = cli("install", "clade-code")
+    assert printed.code == 0 and '"mcpServers"' in printed.out
+    assert "Did you mean 'claude-code'?" in printed.err
+    assert "Did you mean" not in cli("install", "zed").err
+
+
+def test_a_history_without_commits_says_where_they_come_from(cli: Cli) -> None:
+    Path("oven.py").write_text("def preheat():\n    return 180\n", "utf-8")
+    cli("index", ".")
+    assert "no commit in the store touched it" in cli("log", "preheat").out
 
 
 def test_a_profile_with_problems_is_told_all_of_them(cli: Cli) -> None:

@@ -25,7 +25,7 @@ TYPED = {
     "weft context jobs list --max": "context jobs list --max-tokens",
     "weft index ov": "index oven.md",
 }
-"""What is typed before the Tab key, and the words that the command gets."""
+"""The text typed before the Tab key, and the words that the command gets."""
 MAX_WAIT_SECONDS = 60
 """After which time without a sign of the shell a test fails instead of waiting."""
 

@@ -329,7 +329,7 @@ UNTESTED = {
     "compile": "Exit code 101\nerror: could not compile `login`",
     "script": "Exit code 1\nnpm error Missing script: test",
 }
-"""What runners print when nothing was tested."""
+"""The output of test runners when nothing was tested."""
 
 
 @pytest.mark.parametrize("way", UNTESTED)

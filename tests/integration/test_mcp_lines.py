@@ -30,7 +30,7 @@ def notice(method: str, **params: Any) -> bytes:
 
 
 def answers(lines: Iterable[bytes], served: ServedStore | None = None) -> dict[Any, Any]:
-    """What a connection sends for these lines, by the number of the request."""
+    """Return what a connection sends for these lines, by the number of the request."""
     sent = io.BytesIO()
     Connection(served or ServedStore(Settings()), sent).serve(lines)
     return {each["id"]: each for each in map(json.loads, sent.getvalue().splitlines())}

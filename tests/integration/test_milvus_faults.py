@@ -1,4 +1,4 @@
-"""What can go wrong between a store and the search index in Milvus, and what readers find meanwhile."""
+"""Faults between a store and the search index in Milvus, and what readers find meanwhile."""
 
 import subprocess
 import sys

@@ -25,7 +25,7 @@ from weft.store.milvus.collection import connect, read_milvus_address
 
 
 class StandIn(ThreadingHTTPServer):
-    """What a cluster does with a request to import files, done with milvus-lite."""
+    """A stand-in for a cluster that is asked to import files, made with milvus-lite."""
 
     def __init__(self, database: Path, storage: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
@@ -61,7 +61,7 @@ class _Answers(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *given: object) -> None:
-        """Nobody reads a log of these."""
+        """Log nothing."""
 
 
 @pytest.fixture

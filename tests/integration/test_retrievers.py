@@ -47,7 +47,7 @@ def by_llamaindex(**how: Any) -> Found:
 
 
 def by_haystack(**how: Any) -> Found:
-    """What a pipeline gives that was written down and read back."""
+    """Return the results of a pipeline that was written down and read back."""
     pipeline = haystack.Pipeline()
     pipeline.add_component("weft", ours_for_haystack.WeftRetriever(**how))
     again = haystack.Pipeline.loads(pipeline.dumps(), allowed_modules=["weft.interfaces.integrations.haystack"])

@@ -1,4 +1,4 @@
-"""What a cold question and a cold hook load: a library that creeps in costs every start."""
+"""The modules that a cold question and a cold hook load: a library that creeps in costs every start."""
 
 import json
 import os

@@ -223,7 +223,7 @@ def test_the_check_names_both_places_of_what_cannot_be(cli: Cli, lives: list[str
 
 
 def test_a_story_without_contradictions_has_none(cli: Cli, novel: list[str]) -> None:
-    assert "Nothing was found that cannot be" in cli("story", "check", *novel).err
+    assert "No contradiction was found" in cli("story", "check", *novel).err
 
 
 def test_a_quotation_remembered_badly_is_attributed_with_its_chapter(cli: Cli, tmp_path: Path) -> None:

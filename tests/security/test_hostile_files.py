@@ -19,7 +19,7 @@ from weft.pipeline.exact import find_exact
 CPU_SECONDS = 60
 """Far more than any of these files takes; without bounds they take minutes to years."""
 MEMORY_BYTES = 1_500_000_000
-"""What a process may take beside what it has: without bounds these files take many times as much."""
+"""The memory that a process may take beside what it has: without bounds these files take many times as much."""
 
 
 def index_within_bounds(folder: Path, answers: Any) -> None:

@@ -1,4 +1,4 @@
-"""What other tenants hold and do changes nothing that the holder of a key is told.
+"""The holder of a key is told the same, whatever other tenants hold and do.
 
 Two stores are the same but for other tenants: in one of them these hold much more, and have asked, remembered and
 indexed. The same requests with the same key must be answered alike, word for word.

@@ -1,4 +1,4 @@
-"""What the service says about a write is true, whatever fails; conditions and repeats are as the standards say."""
+"""The service tells the truth about a write, whatever fails; conditions and repeats are as the standards say."""
 
 import errno
 import random

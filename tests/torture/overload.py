@@ -41,7 +41,7 @@ _SHED = (429, 503)
 
 
 class Tally(Struct):
-    """What became of requests."""
+    """The results of requests."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     seconds: dict[str, list[float]] = field(default_factory=dict)

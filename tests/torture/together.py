@@ -155,7 +155,7 @@ class Service:
 
 
 class Counts:
-    """What one thread did, and what its nodes are at the end."""
+    """The steps of one thread, and its nodes at the end."""
 
     def __init__(self) -> None:
         self.steps = self.refused = self.examples = 0

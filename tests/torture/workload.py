@@ -29,7 +29,7 @@ OPERATIONS = {
     **{"put": 8, "delete": 3, "edge": 2, "index": 1, "key": 1},
     **{"backup": 0.3, "archive": 0.3, "copy": 0.3, "reembed": 0.3, "migrate": 0.2, "compact": 0.1},
 }
-"""What the work does, and how often: the last ones take many times as long as the others."""
+"""The steps of the work and how often they are taken: the last ones take many times as long as the others."""
 BULK_NODES = 600
 """Nodes that are replaced at once: after twice as many, the search files of the store are compacted."""
 _ARCHIVED = 4
@@ -155,7 +155,7 @@ def _bulk_node(number: int, version: int) -> Node:
 
 
 class Ledger:
-    """What must be in a store, by what was acknowledged; an interrupted step may have happened or not."""
+    """The contents a store must have by what it acknowledged; an interrupted step may have happened or not."""
 
     def __init__(self) -> None:
         self.nodes: dict[int, int | None] = {}

@@ -1,4 +1,4 @@
-"""What is missing names the command that brings it, for the way in which Weft was installed."""
+"""An error about a missing part names the command that brings it, for the way in which Weft was installed."""
 
 import re
 import sys

@@ -29,6 +29,7 @@ _ASKS_CHANGES: Final = re.compile(
     re.IGNORECASE,
 )
 """How somebody asks for what they changed and have not committed yet."""
+_MAX_WORDS_ABOUT_CHANGES: Final = 8
 
 
 def ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
@@ -49,26 +50,30 @@ def _ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
     # Checked before anything is searched, so that a mistake costs nothing.
     _check_depth(depth, chosen.max_depth)
     targets = find_targets(weft, values.get("topic") or (), view, profile, values.get("blend"))
-    notes = check_filter(weft, make_filter(values), view.tenants)
+    check_filter(weft, make_filter(values), view.tenants)
     changes = working_changes(weft, targets.question, view)
     request = make_targeted_request(values, targets, profile, changes)
     now = values.get("now") or datetime.now(UTC)
     context = weft.kept(request, now, session=clean_session_name(values.get("session")))
-    return replace(context, notes=(*notes, *targets.notes, *context.notes))
+    return replace(context, notes=(*empty_tenants(weft, view.tenants), *targets.notes, *context.notes))
 
 
 def working_changes(weft: "Weft", question: str, view: View) -> tuple[Candidate, ...] | None:
-    """Return what is changed and not committed, if the question asks for that and there is any."""
+    """Return what is changed and not committed, if the question asks for that, or that there is nothing.
+
+    A longer question may ask what was changed long ago, for which a clean working tree is no answer.
+    """
     if not _ASKS_CHANGES.search(question):
         return None
-    from weft.sources.git.working_changes import read_working_changes
+    from weft.sources.git.working_changes import describe_clean_tree, read_working_changes
 
-    nodes = [
-        node
-        for (tenant, source), root in sorted(weft.reader.upkeep.roots(view.tenants).items())
-        if (root / ".git").exists()
-        for node in read_working_changes(root, source, tenant)
+    roots = weft.reader.upkeep.roots(view.tenants)
+    places = [
+        (root, source, tenant) for (tenant, source), root in sorted(roots.items()) if (root / ".git").exists()
     ]
+    nodes = [node for place in places for node in read_working_changes(*place)]
+    if not nodes and len(question.split()) <= _MAX_WORDS_ABOUT_CHANGES:
+        nodes = [describe_clean_tree(*place) for place in places]
     return tuple(Candidate(node, 1.0 - 0.001 * rank) for rank, node in enumerate(nodes)) or None
 
 
@@ -97,14 +102,20 @@ def refuse_exact_options(values: Mapping[str, Any]) -> None:
             raise InvalidInput(f"{name!r} goes with an exact search. Set 'exact' too, or leave {name!r} out.")
 
 
-def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> tuple[str, ...]:
-    """Refuse kinds and sources that the tenants do not have; return a note for each tenant that holds nothing."""
-    notes = []
-    for tenant in tenants:
-        # Only a note: a tenant may be empty on purpose, and the others still answer.
-        if not weft.holds(tenant):
-            known = ", ".join(sorted(weft.status().by_tenant)) or "(none)"
-            notes.append(f"The tenant {tenant!r} holds nothing. Known: {known}.")
+def empty_tenants(weft: "Weft", tenants: Sequence[str]) -> tuple[str, ...]:
+    """Return a note for each tenant that holds nothing: it may be empty on purpose, and the others still answer.
+
+    To be called after the answer, which first reads files that are new or changed.
+    """
+    empty = [tenant for tenant in tenants if not weft.holds(tenant)]
+    if not empty:
+        return ()
+    known = ", ".join(sorted(weft.status().by_tenant)) or "(none)"
+    return tuple(f"The tenant {tenant!r} holds nothing. Known: {known}." for tenant in empty)
+
+
+def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> None:
+    """Refuse kinds and sources that the tenants do not have."""
     if wanted.kinds or wanted.sources:
         # Counting a large store takes a while, so it is done only for a filter that needs it.
         status = weft.status(tenants)
@@ -115,7 +126,6 @@ def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> tuple[
             for name in names:
                 if name not in allowed:
                     raise UnknownName(what, name, allowed, f"These are the {what}s in the store.")
-    return tuple(notes)
 
 
 # --- what the page is about -------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ _FIRST_WAIT_SECONDS: Final = 0.2
 _LONGEST_WAIT_SECONDS: Final = 10.0
 
 _Outcome = httpx.Response | httpx.TransportError
-"""What came of one attempt."""
+"""The result of one attempt."""
 Result = TypeVar("Result")
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -1,11 +1,11 @@
 """Assemble a context: the whole program, from a request to a page within its budget.
 
 plan                      plan.py
-query, retrieve           query.py, probes.py, retrieve.py, repository_map.py
-shapes                    shapes.py, shape_phrases.py, by_shape.py, by_symbol.py, by_text.py, by_conversation.py
-walk, bridge              walk.py, bridge.py
+query, retrieve           query.py, retrieve.py, repository_map.py
+shapes                    shapes.py, shape_phrases.py, by_shape.py with the other by_*.py
+walk, bridge, neighbours  walk.py, bridge.py, neighbours.py
 relevance                 relevance.py
-standing                  standing.py, marks.py
+standing                  standing.py
 score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py, snippets.py
 fit, compose              fit.py, slot_filler.py, compose.py, excerpt.py
 ledger                    ledger.py

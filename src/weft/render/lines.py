@@ -21,13 +21,19 @@ _FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _LAYOUT_LINE: Final = re.compile(
     r"""
     ^[ \t]*(?:
-        (?: </?(?:div|p|center|figure|details|section|br|hr|iframe)\b | <img\b(?![^<>]*\balt="[^"]) )
-        [^<>]*>[ \t]*
-    )+$
+        (?:
+            (?: </?(?:div|p|center|figure|details|section|br|hr|iframe)\b | <img\b(?![^<>]*\balt="[^"]) )
+            [^<>]*>[ \t]*
+        )+
+        | \.\.[ ]_[^\n]*:[ \t]*
+    )$
     """,
     re.MULTILINE | re.VERBOSE,
 )
-"""A line of nothing but HTML that lays out a page, or shows an image without a description."""
+"""A line of nothing but HTML that lays out a page, an image without a description, or a label that
+reStructuredText refers to."""
+_LAYOUT_SIGNS: Final = ("<", ".. _")
+"""A text without one of these has no such line."""
 _LAID_OUT_KINDS: Final = frozenset({"note", "document", "section"})
 """The kinds of texts that are written to be shown as pages: in others, such a line is what is talked about."""
 _FIELD_LINE: Final = re.compile(r"([^\W\d_][\w -]{0,39}?)::[ \t]+(\S.*)")
@@ -247,7 +253,11 @@ def _find_surplus_lines(node: Node, printed: Collection[tuple[str, str]] = ()) -
     """
     # Only notes hide anything, and few texts are laid out: the others are not read line by line.
     hides = "_form" in node.fields and (bool(printed) or _TWO_BLANK_LINES.search(node.text) is not None)
-    is_laid_out = node.kind in _LAID_OUT_KINDS and "<" in node.text and _LAYOUT_LINE.search(node.text) is not None
+    is_laid_out = (
+        node.kind in _LAID_OUT_KINDS
+        and any(sign in node.text for sign in _LAYOUT_SIGNS)
+        and _LAYOUT_LINE.search(node.text) is not None
+    )
     if not hides and not is_laid_out:
         return
     fence, below_blank = "", False

@@ -1,4 +1,4 @@
-"""What an agent reads to answer questions, counted over the example repository."""
+"""The tokens that an agent reads to answer questions, counted over the example repository."""
 
 import shutil
 from pathlib import Path

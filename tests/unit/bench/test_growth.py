@@ -14,7 +14,7 @@ SIZES = (10_000, 100_000, 1_000_000)
 
 
 def figures(nodes: int) -> dict[str, float]:
-    """What an engine might be measured for: linear bytes and times, questions by the square root."""
+    """Return measures such as an engine might have: linear bytes and times, questions by the square root."""
     return {
         "store_bytes_per_node": 5000.0,
         "index_bytes_per_node": 1000.0,

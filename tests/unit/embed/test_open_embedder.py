@@ -1,4 +1,4 @@
-"""What a spec opens, and what is said when it cannot."""
+"""A spec opens its embedder, or an error says why not."""
 
 import re
 import subprocess

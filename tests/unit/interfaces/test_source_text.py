@@ -1,4 +1,4 @@
-"""What `weft show`, `related`, `log` and `search --exact` print of code, and what may be fed back to them."""
+"""The code that `weft show`, `related`, `log` and `search --exact` print, and what may be fed back to them."""
 
 import os
 import re

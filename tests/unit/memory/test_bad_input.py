@@ -1,4 +1,4 @@
-"""What clocks, people and several machines do to a memory that must stay true."""
+"""A memory stays true, whatever clocks, people and several machines do to it."""
 
 import re
 from collections.abc import Iterator

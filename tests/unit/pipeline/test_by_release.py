@@ -1,4 +1,4 @@
-"""What a release brought, which one is the newest, and what changed last, on pages of a repository."""
+"""Pages of a repository tell what a release brought, which one is the newest, and what changed last."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What a question of some shape puts on the page: over the example repository, a small one, and a novel."""
+"""Questions with a shape bring what they ask for: of the example repository, a small one, and a novel."""
 
 from collections.abc import Iterator
 from pathlib import Path

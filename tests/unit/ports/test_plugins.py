@@ -1,4 +1,4 @@
-"""What other packages declare is found by name, and a broken one is named without stopping the rest."""
+"""Plugins of other packages are found by name, and a broken one is named without stopping the rest."""
 
 import os
 import subprocess

@@ -294,6 +294,7 @@ def test_a_form_names_the_book_of_a_scene_and_leaves_it_out_of_a_note() -> None:
         ("note", '<img src="a.png" alt="The menu">', '&lt;img src="a.png" alt="The menu">'),
         ("note", "<p>Words</p>", "&lt;p>Words&lt;/p>"),
         ("note", "```html\n<div>\n```", "```html\n<div>\n```"),
+        ("section", "Words.\n\n.. _the next part:\n", "Words."),
         ("message", "<div>\ndoes not close", "&lt;div>\ndoes not close"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What others are linked over."""
+"""Betweenness: the nodes over which others are linked."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Who and what is found in prose."""
+"""People, places and things are found in prose."""
 
 import pytest
 from hypothesis import given

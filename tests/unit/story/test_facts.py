@@ -1,4 +1,4 @@
-"""What prose states of people: deaths, marriages, births, killings, looks; and what cannot be."""
+"""Facts that prose states of people: deaths, marriages, births, killings, looks; and contradictions among them."""
 
 import pytest
 

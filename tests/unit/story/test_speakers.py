@@ -1,4 +1,4 @@
-"""Who speaks and to whom, in paragraphs of dialogue."""
+"""Speakers and those they speak to are read from paragraphs of dialogue."""
 
 import pytest
 

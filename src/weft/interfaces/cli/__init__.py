@@ -202,10 +202,16 @@ def _invoke(arguments: Sequence[str]) -> int:
 
 def _refuse_question(arguments: Sequence[str]) -> None:
     """Raise `InvalidInput` if the arguments look like a question that was asked without a command."""
+    from difflib import get_close_matches
+
     from weft.errors import InvalidInput
 
     words = " ".join(arguments)
-    if len(words.split()) >= _MIN_QUESTION_WORDS and not any(word.startswith("-") for word in arguments):
+    if len(words.split()) < _MIN_QUESTION_WORDS or any(word.startswith("-") for word in arguments):
+        return
+    # Typer says which command is meant by a misspelt one. "How" is not a misspelt "show".
+    meant = get_close_matches(arguments[0], [name for name in COMMANDS if name[0] == arguments[0][0]], 1, 0.75)
+    if not meant:
         raise InvalidInput(f"{arguments[0]!r} is not a command. To ask a question: weft context {words!r}")
 
 
@@ -268,7 +274,14 @@ def _usage_message(error: Any) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "weft"
     message = error.format_message()
-    return f"{message}{'' if message.endswith(('.', '?')) else '.'} Try `{path} --help`."
+    end = "" if message.endswith((".", "?")) else "."
+    # A command typed alone is answered with one that works. Typer does not export the class of this error.
+    if type(error).__name__ == "MissingParameter":
+        from weft.interfaces.cli.usage import find_example
+
+        if example := find_example(path):
+            return f"{message}{end} Type for example: {example}"
+    return f"{message}{end} Try `{path} --help`."
 
 
 def _print_error(message: str) -> None:

@@ -98,7 +98,7 @@ def restore(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder that `weft backup` made.")],
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="N", min=0, help="What an archive has of the store without writes after N."),
+        typer.Option("--at", metavar="N", min=0, help="With an archive: leave out all writes after N."),
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Move a store that is there aside, instead of refusing.")

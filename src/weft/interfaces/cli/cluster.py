@@ -37,14 +37,19 @@ def make_cluster_group(decorated: bool) -> typer.Typer:
 @contextmanager
 def _open_cluster(store: str | None) -> "Iterator[tuple[ClusterStore, AuditLog]]":
     with config.open_weft(store, embedder="none", create=True) as weft:
-        # Loaded only here, with the driver of the server.
+        from weft.store.sqlite.store import SqliteStore
+
+        no_cluster = InvalidInput(
+            f"{weft.location} is no cluster. Give --store the URLs of all shards, between spaces, each with "
+            "shard=NAME."
+        )
+        # Without a server, its driver need not be installed.
+        if isinstance(weft.store, SqliteStore):
+            raise no_cluster
         from weft.store.cluster import ClusterStore
 
         if not isinstance(weft.store, ClusterStore):
-            raise InvalidInput(
-                f"{weft.location} is no cluster. Give --store the URLs of all shards, between spaces, each with "
-                "shard=NAME."
-            )
+            raise no_cluster
         yield weft.store, AuditLog(weft.folder)
 
 

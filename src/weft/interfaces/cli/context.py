@@ -12,7 +12,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput, UnknownName
-from weft.interfaces.ask import ask, check_filter, finish_reading, refuse_exact_options
+from weft.interfaces.ask import ask, check_filter, empty_tenants, finish_reading, refuse_exact_options
 from weft.interfaces.cli import AsJson, EmbedderSpec, StoreFolder, output, whole_number_parser
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import (
@@ -88,7 +88,7 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
             return
         refuse_exact_options(values)
         with config.open_weft(store, embedder=embedder) as weft, show_progress("searching"):
-            notes = check_filter(weft, wanted, view.tenants)
+            check_filter(weft, wanted, view.tenants)
             found = weft.search(
                 question,
                 filter=wanted,
@@ -97,6 +97,7 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
                 consistency=view.consistency,
                 **options,
             )
+            notes = empty_tenants(weft, view.tenants)
             finish_reading(weft)
         if as_json:
             results = [_result(candidate) for candidate in found.candidates]
@@ -119,9 +120,10 @@ def _search_exactly(
     from weft.pipeline.exact import find_exact
 
     with config.open_weft(store, embedder="none") as weft, show_progress("searching"):
-        notes = check_filter(weft, wanted, view.tenants)
+        check_filter(weft, wanted, view.tenants)
         with weft.reading(view) as reading:
-            hits, notes = find_exact(written, wanted, reading, path, around), (*notes, *reading.notes)
+            hits = find_exact(written, wanted, reading, path, around)
+        notes = (*empty_tenants(weft, view.tenants), *reading.notes)
         finish_reading(weft)
     if as_json:
         listed = [

@@ -135,7 +135,7 @@ def drop_alias(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Drop names of an entity that are no names of anybody."""
+    """Remove names from an entity that are not names of anybody."""
     _correct("drop-alias", [name, *aliases], "", chapter, tenant, store, as_json=as_json)
 
 

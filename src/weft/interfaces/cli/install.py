@@ -13,7 +13,7 @@ import typer
 from msgspec import Struct
 
 from weft import config
-from weft.errors import InvalidInput, StoreError
+from weft.errors import InvalidInput, StoreError, nearest_name
 from weft.interfaces import client_settings, hook_settings
 from weft.interfaces.cli import AsJson, StoreFolder, Tenants, output
 from weft.interfaces.request import clean
@@ -250,7 +250,9 @@ def _print_for_unknown_client(client: str | None, entry: client_settings.ServerE
     output.write(client_settings.json_snippet(entry))
     problem = f"{client!r} is not a known client" if client else "No client is named"
     known = ", ".join(client_settings.CLIENTS)
-    output.write_note(f"{problem} (known: {known}). Add the above where your client lists its MCP servers.")
+    meant = nearest_name(client or "", client_settings.CLIENTS)
+    hint = f" Did you mean {meant!r}?" if meant else ""
+    output.write_note(f"{problem} (known: {known}).{hint} Add the above where your client lists its MCP servers.")
 
 
 def _write_json(

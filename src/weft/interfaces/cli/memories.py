@@ -47,7 +47,7 @@ def remember(
         typer.Option("--update", metavar="KEY", help="Change this memory instead; its older text is kept."),
     ] = None,
     allow_secrets: Annotated[
-        bool, typer.Option("--allow-secrets", help="Keep what looks like a secret: it is none.")
+        bool, typer.Option("--allow-secrets", help="Store the text although it looks like a secret.")
     ] = False,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
@@ -125,7 +125,7 @@ def memories(
     category: Category = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many to list.")] = 20,
     stale: Annotated[
-        bool, typer.Option("--stale", help="Only those that name what is gone from the store.")
+        bool, typer.Option("--stale", help="Only those that mention something no longer in the store.")
     ] = False,
     apply: Annotated[
         bool, typer.Option("--apply", help="With `audit`: remove and merge what can be decided.")

@@ -186,7 +186,7 @@ def print_problems(
         for known in (problem.first, problem.second):
             output.write(f"  {known.place}: {known.quote}")
     if not problems:
-        output.write_note("Nothing was found that cannot be.")
+        output.write_note("No contradiction was found.")
 
 
 def draft_notes(

@@ -1,6 +1,6 @@
 """Add to the help that Typer makes of the functions: commands in sections, whole summaries, and examples.
 
-Loaded only when help is printed.
+Loaded only when help is printed, or a command is typed without what it needs.
 """
 
 from typing import Any, Final
@@ -93,6 +93,12 @@ class Program(Group):
 def first_sentence(help: str) -> str:
     """Return the first sentence of a command's help."""
     return " ".join(help.partition("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
+
+
+def find_example(path: str) -> str | None:
+    """Return the first example of a command by its whole path, such as `weft keys create`, or None."""
+    lines = EXAMPLES.get(path.split()[1], ()) if " " in path else ()
+    return next((line for line in lines if line.startswith(f"{path} ")), None)
 
 
 def write_examples(name: str, decorated: bool) -> str | None:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from weft.api.reader import GENERAL
 from weft.errors import InvalidInput, UnknownName
-from weft.interfaces.ask import ask, check_filter, refuse_exact_options
+from weft.interfaces.ask import ask, check_filter, empty_tenants, refuse_exact_options
 from weft.interfaces.describe import (
     SEARCH_COLUMNS,
     exact_lines,
@@ -126,7 +126,7 @@ def search(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     if not question:
         raise InvalidInput("The query is empty. Say what to look for, such as 'refund policy'.")
     weft, wanted, tenants = served.weft(), make_filter(arguments), served.tenants
-    notes = check_filter(weft, wanted, tenants)
+    check_filter(weft, wanted, tenants)
     view = View(tenants, arguments.get("as_of"), arguments.get("consistency", ""))
     if arguments.get("exact"):
         with weft.reading(view) as reading:
@@ -148,7 +148,7 @@ def search(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     rows = search_rows(found.candidates)
     lines = table_lines(SEARCH_COLUMNS, rows) if rows else ["Nothing matches."]
     text = cut("\n".join(lines), served.settings.max_text_tokens)
-    return Answer((text,), {"results": len(rows), "notes": [*notes, *found.notes]})
+    return Answer((text,), {"results": len(rows), "notes": [*empty_tenants(weft, tenants), *found.notes]})
 
 
 def fetch(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:

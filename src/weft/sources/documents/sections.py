@@ -23,6 +23,8 @@ _NAMES_MANY: Final[Mapping[str, re.Pattern[str]]] = {
     "feature": re.compile(r"\bfeatures\s*$", re.IGNORECASE),
 }
 """Headings under which every section is one requirement or feature."""
+_LABELS: Final = re.compile(r"^(?:\.\. _.*:|:orphan:)[ \t]*$", re.MULTILINE)
+"""Lines of reStructuredText that only give the title below them a name to refer to."""
 _MAX_LISTED_SECTIONS: Final = 12
 """How many sections the summary of a part without text of its own lists: about as many as fit on two lines."""
 
@@ -105,7 +107,10 @@ def _split_parts(document: Document) -> list[_Part]:
         title_heading = headings.pop(0)
         title = title_heading.title
         # Text above the title, such as a notice, belongs to the document; otherwise it begins below its heading.
-        begin = 0 if document.text[: title_heading.start].strip() else title_heading.body
+        above = document.text[: title_heading.start]
+        if document.language == "rst":
+            above = _LABELS.sub("", above)
+        begin = 0 if above.strip() else title_heading.body
     ends = [*(heading.start for heading in headings), len(document.text)]
     parts = [_Part(title, kind_in_heading(title) or "document", (begin, ends[0]))]
     # The (level, index) of the headings that the current one is nested in.

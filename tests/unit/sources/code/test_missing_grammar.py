@@ -14,7 +14,7 @@ _KOTLIN = "class Oven {\n    fun preheat(degrees: Int): Int {\n        return de
 
 @pytest.fixture(autouse=True)
 def forget_grammars() -> Iterator[None]:
-    """What is installed is looked up once a process, and changes in these tests."""
+    """Forget which grammars are installed: a process looks that up once, and these tests change it."""
     has_grammar.cache_clear()
     yield
     has_grammar.cache_clear()

@@ -132,6 +132,13 @@ def test_restructured_text_becomes_sections_with_the_lines_of_the_file(tmp_path:
     ]
 
 
+def test_labels_above_a_title_are_no_text_of_the_document(tmp_path: Path) -> None:
+    unit = read(
+        tmp_path, lock_rst=".. _`the lock`:\n\n:orphan:\n\nHandbook\n========\n\nOpen the upper gate first.\n"
+    )["lock.rst"]
+    assert (unit.nodes[0].text, unit.nodes[0].origin.first_line) == ("Open the upper gate first.", 8)
+
+
 def test_plain_text_has_numbered_headings_and_headings_in_capitals(tmp_path: Path) -> None:
     unit = read(tmp_path, memo_txt=TXT)["memo.txt"]
     assert told(unit) == [

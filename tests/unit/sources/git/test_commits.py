@@ -57,7 +57,7 @@ def commits(root: Path) -> dict[str, Node]:
 
 
 def touched(root: Path) -> dict[str, set[str]]:
-    """What each commit touched, by its title."""
+    """Return the nodes that each commit touched, by its title."""
     return {unit.nodes[0].title: {edge.target.removeprefix("s:") for edge in unit.edges} for unit in history(root)}
 
 
