@@ -27,8 +27,8 @@ Result = TypeVar("Result")
 Worker = Callable[[Sequence[Item]], Result]
 
 _LOOKAHEAD_BATCHES: Final = 3
-"""Batches that callers submit before they wait for the first: two for the other process and one for this, while one
-is written. Each keeps some ten megabytes."""
+"""Batches that callers submit before they wait for the first: two for the other process and one for this one,
+while one is written. Each takes some ten megabytes."""
 _BATCHES_IN_CHILD: Final = 2
 """Batches that the other process has at a time: one in work, and one to go on with. With more, this process could
 take fewer back when it has nothing else to do."""
