@@ -16,6 +16,7 @@ from bench.clock import Clock, Watched
 from bench.measures import folder_bytes, peak_megabytes
 from weft.embed import open_embedder
 from weft.indexing.ingest import IndexingContext, ingest
+from weft.runtime.heaps import share_heaps
 from weft.sources import open_sources
 from weft.store import EmbeddedIndex, SqliteStore
 from weft.tokens import DEFAULT_ENCODING, counter_for
@@ -24,6 +25,8 @@ from weft.tokens import DEFAULT_ENCODING, counter_for
 def index_world(records: Path, store_folder: Path, embedder: str) -> dict[str, Any]:
     """Index the records into a new store; seconds by part, rate, bytes and peak memory."""
     shutil.rmtree(store_folder, ignore_errors=True)
+    # As `weft index` does.
+    share_heaps()
     clock = Clock()
     store = SqliteStore.open(store_folder)
     shop = _shop(store, store_folder, embedder, clock)

@@ -21,7 +21,7 @@ SOURCES = Path(__file__).parents[2] / "src"
 
 
 def within(target: Any, work: Callable[[Client], Awaitable[Found]], mode: str = "auto") -> Found:
-    """Return the result of the work with a client of the target: a server, the address of one, or how to start one.
+    """Return what the work gives with a client of the target: a server, its address, or how to start one.
 
     The mode is that of the official client: `legacy` begins with a handshake, `auto` asks for the newest version.
     """

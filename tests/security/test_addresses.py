@@ -38,6 +38,48 @@ def test_a_request_without_one_valid_host_is_refused(service: Service, hosts: li
         assert raw(address, "\r\n".join(lines).encode()).startswith(b"HTTP/1.1 400")
 
 
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("http://localhost/healthz", b"200"),
+        ("http://evil.example/healthz", b"400"),
+        ("http://user@localhost/healthz", b"400"),
+        ("http://localhost:99999/healthz", b"400"),
+        ("evil.example:80", b"400"),
+        ("//evil.example/healthz", b"401"),
+    ],
+)
+def test_the_request_line_names_no_other_host(store: Path, target: str, status: bytes) -> None:
+    make_key(store, "support")
+    with running(make_service(store)) as address:
+        lines = [f"GET {target} HTTP/1.1", "Host: localhost", "Connection: close", "", ""]
+        assert raw(address, "\r\n".join(lines).encode()).startswith(b"HTTP/1.1 " + status)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Content-Length: 4", "Transfer-Encoding: chunked"],
+        ["Transfer-Encoding: chunked", "Content-Length: 4"],
+        ["Transfer-Encoding: chunked", "Transfer-Encoding: identity"],
+        ["Transfer-Encoding: xchunked"],
+        ["Transfer-Encoding : chunked"],
+        ["Content-Length: 4", "Content-Length: 5"],
+        ["Content-Length: 4, 4"],
+        ["Content-Length: +4"],
+        ["X: a", " b"],
+    ],
+)
+def test_where_a_request_ends_is_never_in_doubt(service: Service, lines: list[str]) -> None:
+    head = ["POST /api/search HTTP/1.1", "Host: localhost", "Content-Type: application/json", *lines, "", ""]
+    with running(service) as address:
+        answer = raw(
+            address, "\r\n".join(head).encode() + b"0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        )
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
 def raw(address: str, request: bytes) -> bytes:
     """Return the answer to bytes that no client library would send."""
     import socket

@@ -37,6 +37,7 @@ class QuickProtocol(BoundedProtocol):
 
     head_seconds = 0.2
     linger_seconds = 0.2
+    send_seconds = 0.5
 
 
 @pytest.fixture
@@ -59,6 +60,14 @@ def answer_to(connection: socket.socket) -> bytes:
         # The rest of what was sent was not wanted.
         pass
     return b"".join(parts)
+
+
+def first_answer(connection: socket.socket) -> bytes:
+    """The first answer on a connection that stays open: head and body may come in two parts."""
+    received = b""
+    while not received.endswith(b"}"):
+        received += connection.recv(4096)
+    return received
 
 
 # --- heads ---
@@ -114,7 +123,7 @@ def test_a_head_that_never_ends_is_told_to_be_too_slow(address: str) -> None:
 def test_a_second_head_on_a_connection_has_no_more_time(address: str) -> None:
     with connect(address) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+        assert first_answer(connection).startswith(b"HTTP/1.1 200")
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHos")
         assert answer_to(connection).startswith(b"HTTP/1.1 408")
 
@@ -167,6 +176,97 @@ def test_bodies_of_many_callers_together_are_bounded_and_keep_no_question_out(se
         assert asked.status_code == 200
         for sender in senders:
             sender.close()
+
+
+CHUNKED = b"Host: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize("around", [b"2\r\n{}\r\n0\r\nX-Trailer: ", b"2;extension="], ids=["trailer", "extension"])
+def test_what_stands_around_a_body_is_bounded_and_others_are_answered_meanwhile(
+    address: str, around: bytes
+) -> None:
+    def send() -> bytes:
+        with connect(address) as connection:
+            with suppress(ConnectionError):
+                connection.sendall(b"POST /docs HTTP/1.1\r\n" + CHUNKED + b"\r\n" + around)
+                for _ in range(80):
+                    connection.sendall(b"x" * MIB)
+            return answer_to(connection)
+
+    with ThreadPoolExecutor(4) as senders:
+        sending = [senders.submit(send) for _ in range(4)]
+        for _ in range(20):
+            assert httpx.get(f"{address}/healthz", timeout=5).status_code == 200
+        assert all(b" 200 " not in each.result() for each in sending)
+
+
+def test_a_body_in_small_chunks_is_taken(service: Service) -> None:
+    parts = (bytes([byte]) for byte in b'{"query": "refund", "tenant_ids": ["support"]' + b" " * 5000 + b"}")
+    with running(service) as address:
+        headers = {"content-type": "application/json"}
+        assert httpx.post(f"{address}/api/search", content=parts, headers=headers, timeout=30).status_code == 200
+
+
+def test_a_trailer_is_no_header(service: Service) -> None:
+    key = make_key(service.store, "support")["Authorization"]
+    asked = b'{"query": "refund", "tenant_ids": ["support"]}'
+    body = b"%x\r\n%b\r\n0\r\n" % (len(asked), asked)
+    head = b"POST /api/search HTTP/1.1\r\nConnection: close\r\n" + CHUNKED
+    authorization = f"Authorization: {key}\r\n".encode()
+    with running(service) as address:
+        answers = []
+        for request in (head + authorization + b"\r\n" + body, head + b"\r\n" + body + authorization):
+            with connect(address) as connection:
+                connection.sendall(request + b"\r\n")
+                answers.append(answer_to(connection)[:12])
+    assert answers == [b"HTTP/1.1 200", b"HTTP/1.1 401"]
+
+
+def test_requests_that_wait_on_one_connection_are_bounded(address: str) -> None:
+    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with connect(address) as connection:
+        connection.sendall(request * 10 + request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        assert answer_to(connection).count(b"HTTP/1.1 200") == 11
+    with connect(address) as connection:
+        with suppress(ConnectionError):
+            connection.sendall(request * 4000)
+        assert b"HTTP/1.1 400" in answer_to(connection)
+    assert httpx.get(f"{address}/healthz").status_code == 200
+
+
+# --- callers that do not read ---
+
+
+def test_answers_that_nobody_reads_are_given_up(store: Path) -> None:
+    lost, service = threading.Event(), make_service(store)
+    node = {"tenant_id": "support", "node_type": "faq", "title": "long", "content": {"text": "words " * 20_000}}
+    nodes = [{**node, "key": f"long{number}"} for number in range(60)]
+    assert service.http.put("/api/nodes", json={"nodes": nodes}).status_code == 200
+
+    class NoticedProtocol(QuickProtocol):
+        """A connection whose end is noticed."""
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            lost.set()
+
+    with running(service, http=NoticedProtocol) as address, socket.socket() as connection:
+        # Set before it connects, so that the system itself takes little.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        host, _, port = address.removeprefix("http://").partition(":")
+        connection.connect((host, int(port)))
+        connection.sendall(b"GET /api/nodes?tenant_id=support&limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 4)
+        assert lost.wait(30)
+    service.served.close()
+
+
+def test_a_large_answer_arrives_whole(service: Service) -> None:
+    node = {"tenant_id": "support", "node_type": "faq", "title": "long", "content": {"text": "words " * 20_000}}
+    nodes = [{**node, "key": f"long{number}"} for number in range(20)]
+    assert service.http.put("/api/nodes", json={"nodes": nodes}).status_code == 200
+    with running(service) as address:
+        listed = httpx.get(f"{address}/api/nodes?tenant_id=support&limit=1000", timeout=30).json()["nodes"]
+    assert len([each for each in listed if each["title"] == "long"]) == 20
 
 
 # --- lanes and deadlines ---

@@ -155,7 +155,7 @@ def _bulk_node(number: int, version: int) -> Node:
 
 
 class Ledger:
-    """The contents that a store must have by what was acknowledged; an interrupted step may have happened or not."""
+    """The contents a store must have by what it acknowledged; an interrupted step may have happened or not."""
 
     def __init__(self) -> None:
         self.nodes: dict[int, int | None] = {}

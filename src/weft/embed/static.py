@@ -22,6 +22,8 @@ FOLDER = Path(__file__).parent / "data"
 TOKENS_PER_SUM = 1_024
 """Tokens whose vectors are looked up together: few fit the processor's cache, many spare calls. Sums of so many
 stay below 2**24, where float32 adds whole numbers exactly."""
+_TEXTS_AT_ONCE = 256
+"""Texts whose sums are in memory together: those of a whole batch of nodes took a hundred megabytes."""
 ZERO_CODE = 8
 """The four-bit code that stands for zero."""
 CHARACTERS_READ = 65_536
@@ -32,8 +34,8 @@ MAX_WORD_LETTERS = 100
 """Letters of a word that is cut; BERT has the same limit, and longer ones are data."""
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 """Characters that BERT takes for words of their own."""
-_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
-"""The words of ASCII text, which most text is."""
+_ASCII_LETTERS = bytes(code if chr(code).isalnum() and code < 0x80 else 0x20 for code in range(256))
+"""A table for `bytes.translate` that leaves only the words of ASCII text, which most text is."""
 _WORD = rf"[{_CJK}]|[^\W_{_CJK}]+"
 """The words of any text, compiled when the first text that is not ASCII comes."""
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -57,7 +59,8 @@ def fold(text: str) -> str:
 def split_words(text: str) -> list[str]:
     """Return the words of a text as written; each CJK character is a word, punctuation is none."""
     if text.isascii():
-        return _ASCII_WORD.findall(text)
+        # A third of the time that a regular expression takes.
+        return text.encode("ascii").translate(_ASCII_LETTERS).decode("ascii").split()
     return compile_once(_WORD).findall(unicodedata.normalize("NFC", text))
 
 
@@ -140,6 +143,12 @@ class StaticEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one L2-normalised row a text; a text without a known token is a row of zeros."""
+        rows = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            rows[start : start + _TEXTS_AT_ONCE] = self._embed(texts[start : start + _TEXTS_AT_ONCE])
+        return rows
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         sums = np.zeros((len(texts), self.dimensions), dtype=np.int64)
         waiting: list[int] = []
         spans: list[tuple[int, int, int]] = []
@@ -170,9 +179,12 @@ class StaticEmbedder:
         values[:, : self._half] = codes & 15
         values[:, self._half :] = codes >> 4
         values -= ZERO_CODE
+        added = np.empty((len(spans), self.dimensions), dtype=np.float32)
         # Every value and partial sum is a whole number below 2**24, which float32 adds exactly in any order.
-        for row, start, end in spans:
-            sums[row] += (scales[start:end] @ values[start:end]).astype(np.int64)
+        for index, (_, start, end) in enumerate(spans):
+            np.dot(scales[start:end], values[start:end], out=added[index])
+        # Two parts of one text are never added up together: all but the last are as long as a sum may be.
+        sums[[row for row, _, _ in spans]] += added.astype(np.int64)
 
 
 class _Words(dict[str, tuple[int, ...]]):

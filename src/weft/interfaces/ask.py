@@ -29,6 +29,7 @@ _ASKS_CHANGES: Final = re.compile(
     re.IGNORECASE,
 )
 """How somebody asks for what they changed and have not committed yet."""
+_MAX_WORDS_ABOUT_CHANGES: Final = 8
 
 
 def ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
@@ -58,17 +59,21 @@ def _ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
 
 
 def working_changes(weft: "Weft", question: str, view: View) -> tuple[Candidate, ...] | None:
-    """Return what is changed and not committed, if the question asks for that and there is any."""
+    """Return what is changed and not committed, if the question asks for that, or that there is nothing.
+
+    A longer question may ask what was changed long ago, for which a clean working tree is no answer.
+    """
     if not _ASKS_CHANGES.search(question):
         return None
-    from weft.sources.git.working_changes import read_working_changes
+    from weft.sources.git.working_changes import describe_clean_tree, read_working_changes
 
-    nodes = [
-        node
-        for (tenant, source), root in sorted(weft.reader.upkeep.roots(view.tenants).items())
-        if (root / ".git").exists()
-        for node in read_working_changes(root, source, tenant)
+    roots = weft.reader.upkeep.roots(view.tenants)
+    places = [
+        (root, source, tenant) for (tenant, source), root in sorted(roots.items()) if (root / ".git").exists()
     ]
+    nodes = [node for place in places for node in read_working_changes(*place)]
+    if not nodes and len(question.split()) <= _MAX_WORDS_ABOUT_CHANGES:
+        nodes = [describe_clean_tree(*place) for place in places]
     return tuple(Candidate(node, 1.0 - 0.001 * rank) for rank, node in enumerate(nodes)) or None
 
 

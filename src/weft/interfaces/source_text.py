@@ -1,5 +1,6 @@
 """Print code and history briefly: numbered lines, outlines of files and classes, commits, and links."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -7,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from weft.errors import InvalidInput
 from weft.interfaces.describe import commit_reference, format_origin, one_line, printable, whole_text
 from weft.model import Edge, Node, NodeRef, View
-from weft.pipeline.by_history import commits_of
+from weft.pipeline.by_history import commits_in, commits_of
 from weft.pipeline.by_symbol import find_definitions
+from weft.pipeline.folders import Folder, find_folder_at
 from weft.pipeline.lookup import Place, definition_at, find_file_nodes, look_up, read_place
 from weft.pipeline.outline import ALL_EDGES, file_members, shown_first
 from weft.pipeline.query import Reading
@@ -68,6 +70,9 @@ def texts_of(weft: "Weft", name: str, view: View, *, whole: bool = False, outlin
             if shown:
                 return [shown]
         nodes = look_up(name, reading)
+        folder = find_folder_at(name, reading) if not nodes else None
+        if folder is not None:
+            return [_folder_text(folder)]
         if whole:
             return [whole_text(weft, node, view) for node in nodes]
         if not any(node.language and node.kind in _CODE_KINDS for node in nodes):
@@ -140,6 +145,19 @@ def _file_text(weft: "Weft", node: Node, reading: Reading, outline: bool) -> str
     listed = list(_outline_lines(outer))
     rest = [f"[… {len(listed) - _MAX_SHOWN_LINES:,} more: {file}:{outer[_MAX_SHOWN_LINES].origin.first_line}-]"]
     return "\n".join([heading, *listed[:_MAX_SHOWN_LINES], *(rest if len(listed) > _MAX_SHOWN_LINES else more)])
+
+
+def _folder_text(folder: Folder) -> str:
+    """Return the names of what stands in a folder, with the number of files in each folder."""
+    inside = Counter(
+        rest if not more else f"{rest}/"
+        for node in folder.files
+        for rest, more, _ in [(node.origin.file or "")[len(folder.path) + 1 :].partition("/")]
+    )
+    lines = [
+        f"  {one_line(name)}{f' ({count:,})' if name.endswith('/') else ''}" for name, count in inside.items()
+    ]
+    return "\n".join([f"{one_line(folder.path)}/, {len(folder.files):,} files of code", *lines[:_MAX_SHOWN_LINES]])
 
 
 def _goes_on(count: int, limit: int, first: int, file: str) -> list[str]:
@@ -254,12 +272,14 @@ def log_lines(weft: "Weft", name: str, view: View, limit: int) -> list[str]:
     """
     with weft.reading(view) as reading:
         nodes = look_up(name, reading)
-        if not nodes:
+        folder = find_folder_at(name, reading) if not nodes else None
+        if not nodes and folder is None:
             return []
-        commits = [row.node for row, _ in commits_of(nodes, reading)]
+        rows = commits_in(folder, reading) if folder else [row for row, _ in commits_of(nodes, reading)]
+        commits = [row.node for row in rows]
         shown = commits[:limit]
         touched = _touched_names(shown, {node.origin.file for node in nodes}, reading)
-    what = one_line(nodes[0].title or nodes[0].key)
+    what = one_line(folder.path if folder else nodes[0].title or nodes[0].key)
     if not commits:
         hint = "`weft index` reads commits where it finds a git repository."
         return [f"{what}: no commit in the store touched it. {hint}"]

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from weft.model import Candidate
-from weft.pipeline.by_symbol import Use, find_uses, window_around
+from weft.pipeline.by_symbol import window_around
 from weft.pipeline.query import Reading
 from weft.pipeline.score import is_sample
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.shapes import Wanted
+from weft.pipeline.uses import Use, find_uses
 from weft.ports import NodeRow
 
 _MAX_ERRORS: Final = 4

@@ -11,12 +11,14 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Candidate, Node
+from weft.pipeline.by_kind import Kind, choose_member, find_kind, find_naming, name_kind
 from weft.pipeline.by_symbol import last_part, span_of_lines
 from weft.pipeline.outline import ALL_EDGES, file_members
 from weft.pipeline.query import Reading
 from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shapes import DEFINITION_KINDS, Span
 from weft.ports import NodeRow
+from weft.text import analyze
 
 _MAX_FILES: Final = 6
 """Files of the best finds in which families are looked for."""
@@ -34,8 +36,17 @@ _MIN_WORTH: Final = 0.25
 """A family that is worth less is there for other reasons than the question's."""
 _MARGIN_LINES: Final = 2
 _MAX_PLACES: Final = 2
+_MAX_PLACE_LINES: Final = 24
+"""Lines from the first to the last name in one place that are shown together; a longer list is cut."""
 _BASES: Final = re.compile(r"\(([\w.,\s\[\]]+)\)\s*:?\Z|\b(?:extends|implements|:)\s+([\w.,\s<>]+)")
 _METHOD_CALL: Final = re.compile(r"\b\w+(?:\.|->|::)(\w+)\(")
+_ADDING_TERMS: Final = frozenset(
+    analyze(
+        "add adding write writing create creating implement implementing register registering define introduce"
+        " extend extending support new another custom own further example existing copy follow smallest simplest"
+    )
+)
+"""Terms that ask for an example, and say nothing about which one."""
 _LAST_WORD: Final = re.compile(r"[A-Z][a-z0-9]+\Z|(?<=_)[a-z0-9]+\Z")
 
 
@@ -54,16 +65,39 @@ class _Family(Struct, frozen=True):
 
 def find_example(
     found: Sequence[Candidate],
-    terms: frozenset[str],
+    question: str,
     names: Sequence[str],
     reading: Reading,
     *,
     smallest: bool,
 ) -> Example | None:
-    """Return the example for a question about adding something, from the families of what a search has found.
+    """Return the example for a question about adding something: of the kind that it names, or of what was found.
 
     What the question calls by one of the `names` is what the new thing is to be like.
     """
+    words = name_kind(question)
+    kind = find_kind(words, found, reading) if words and not names else None
+    if kind is not None:
+        return _example_of(kind, words, question, found, reading, smallest=smallest)
+    return _find_among(found, frozenset(analyze(question)), names, reading, smallest=smallest)
+
+
+def _example_of(
+    kind: Kind, words: str, question: str, found: Sequence[Candidate], reading: Reading, *, smallest: bool
+) -> Example:
+    """Return a member of a kind, and the places that name most of them."""
+    further = set(analyze(question)) - set(analyze(words)) - _ADDING_TERMS
+    relevance = {one.node.id: one.parts.get("relevance", 0.0) for one in found} if further else {}
+    best, *others = choose_member(kind, relevance, smallest=smallest)
+    own = {row.node.id for rows in kind.members for row in rows}
+    rows = [row for row in find_naming(kind.names, reading) if row.node.id not in own]
+    return Example(best, (*others, *kind.bases), tuple(_find_places(kind.names, kind.name_of(best), rows)))
+
+
+def _find_among(
+    found: Sequence[Candidate], terms: frozenset[str], names: Sequence[str], reading: Reading, *, smallest: bool
+) -> Example | None:
+    """Return an example from the families of what a search has found."""
     finds = [one for one in found if one.node.kind in DEFINITION_KINDS and not is_sample(one.node)]
     finds = sorted(finds, key=lambda one: (-one.parts.get("relevance", 0.0), *one.node.ref))[:_MAX_FINDS]
     relevance = {one.node.id: one.parts.get("relevance", 0.0) for one in finds}
@@ -89,7 +123,16 @@ def find_example(
     usual = 2 * len(needs) > len(rows)
     typical = [row for row in rows.values() if (row.node.id in needs) == usual]
     best = min(typical, key=lambda row: (0 if smallest else -relevance.get(row.node.id, 0.0), *_size(row, needs)))
-    return Example(best, needs.get(best.node.id, ()), tuple(_find_places(family, known.values(), reading)))
+    own = {node.id for node in family.members}
+    near = {node.id for node in known.values()} | {
+        source
+        for source, target, edge in reading.snapshot.edges(sorted(own), ALL_EDGES)
+        if target in own and edge.type in ("references", "calls")
+    }
+    naming = reading.snapshot.nodes(sorted(near - own)).values()
+    names = [last_part(node.title) for node in family.members]
+    places = _find_places(names, last_part(best.node.title), naming)
+    return Example(best, needs.get(best.node.id, ()), tuple(places))
 
 
 def _worth(family: _Family, relevance: Mapping[int, float], terms: frozenset[str]) -> float:
@@ -151,27 +194,27 @@ def _size(row: NodeRow, needs: Mapping[int, Sequence[NodeRow]]) -> tuple[int, st
 
 
 def _find_places(
-    family: _Family, nodes: Iterable[Node], reading: Reading
+    members: Sequence[str], example: str, rows: Iterable[NodeRow]
 ) -> Iterator[tuple[NodeRow, Span | None]]:
-    """Yield the places outside of tests that name most of the family, with the lines that do."""
-    names = {last_part(node.title) for node in family.members}
-    own = {node.id for node in family.members}
-    near = {node.id for node in nodes} | {
-        source
-        for source, target, edge in reading.snapshot.edges(sorted(own), ALL_EDGES)
-        if target in own and edge.type in ("references", "calls")
-    }
-    word = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, names)))})\b")
+    """Yield the places outside of tests that name most of a kind's members, with the lines that do.
+
+    Of many lines those around the example's name are enough.
+    """
+    known = set(members)
+    word = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, known)))})(?![\w-])")
     named: list[tuple[int, str, NodeRow, list[re.Match[str]]]] = []
-    for row in reading.snapshot.nodes(sorted(near - own)).values():
+    for row in rows:
         matches = list(word.finditer(row.node.text))
         count = len({match[0] for match in matches})
         # A file's head only imports them, and a test uses them.
         if count >= 2 and not is_sample(row.node) and row.node.kind != "document":
             # The head of a file imports or exports them, which is seldom all.
-            is_head = row.node.kind == "file" and row.node.origin.first_line == 1
+            is_head = row.node.kind == "file" and row.node.origin.first_line == 1 and 2 * count < len(known)
             named.append((count * (1 if is_head else -1), row.node.key, row, matches))
     for _, _, row, matches in sorted(named, key=lambda each: each[:2])[:_MAX_PLACES]:
-        first = row.node.text.count("\n", 0, matches[0].start())
-        last = row.node.text.count("\n", 0, matches[-1].start())
+        first, last = (row.node.text.count("\n", 0, matches[at].start()) for at in (0, -1))
+        if last - first > _MAX_PLACE_LINES:
+            own = [row.node.text.count("\n", 0, match.start()) for match in matches if match[0] == example]
+            first = own[0] if own else first
+            last = min(last, first + _MAX_PLACE_LINES // 2)
         yield row, span_of_lines(row.node.text, first - _MARGIN_LINES, last + _MARGIN_LINES)

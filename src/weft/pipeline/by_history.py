@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from weft.model import Candidate, Filter, Node
 from weft.pipeline.by_symbol import find_definitions
+from weft.pipeline.folders import Folder
 from weft.pipeline.outline import OUTLINED_KINDS, describe_change, find_members
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading, understand
@@ -78,6 +79,26 @@ def find_recent_about(topic: str, plan: Plan, reading: Reading) -> Iterator[Want
         yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, message_part(row.node))
 
 
+def find_recent_in(folder: Folder, reading: Reading) -> Iterator[Wanted]:
+    """Yield the newest commits that changed something in a folder."""
+    for rank, row in enumerate(commits_in(folder, reading)[:_MAX_RECENT]):
+        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, message_part(row.node))
+
+
+def commits_in(folder: Folder, reading: Reading) -> list[NodeRow]:
+    """Return the commits that changed something in a folder, as git lists them, or those linked to its files."""
+    snapshot, files = reading.snapshot, {node.id for node in folder.files}
+    listed = _list_by_git(folder.as_node(), reading)
+    if listed:
+        return listed
+    touching = {
+        source
+        for source, target, edge in snapshot.edges(sorted(files), _MAX_TOUCHING)
+        if edge.type == "touches" and target in files
+    }
+    return sorted(snapshot.nodes(sorted(touching)).values(), key=newest_first)
+
+
 def _search_commits(plan: Plan, query: Query, reading: Reading) -> tuple[Sequence[Candidate], Mapping[int, float]]:
     """Return the commits that a search finds, and how well each matches, by id."""
     filter = replace(plan.request.filter, kinds=(COMMIT,))
@@ -136,15 +157,20 @@ def commits_of(nodes: Sequence[Node], reading: Reading) -> list[tuple[NodeRow, l
 
 def _ask_git(node: Node, members: Sequence[Node], by_edges: Sequence[NodeRow], reading: Reading) -> list[NodeRow]:
     """Return the commits of a file or definition as git lists them, and older ones of a file that was renamed."""
-    hashes = reading.repositories.list_commits(_whole_span(node, members)) if reading.repositories else ()
-    keys = [f"commit/{hash[:_KEY_DIGITS]}" for hash in hashes]
-    found = reading.snapshot.find(keys) if keys else {}
-    rows = reading.snapshot.nodes([number for key in keys for number in found.get(key, ())])
-    listed = [row for row in rows.values() if row.node.origin.source == node.origin.source]
+    listed = _list_by_git(_whole_span(node, members), reading)
     if not listed:
         return list(by_edges)
     oldest = min(_time(row.node) for row in listed)
     return [*listed, *(row for row in by_edges if _time(row.node) < oldest)]
+
+
+def _list_by_git(node: Node, reading: Reading) -> list[NodeRow]:
+    """Return the stored commits that git lists for the place of a node, newest first."""
+    hashes = reading.repositories.list_commits(node) if reading.repositories else ()
+    keys = [f"commit/{hash[:_KEY_DIGITS]}" for hash in hashes]
+    found = reading.snapshot.find(keys) if keys else {}
+    rows = reading.snapshot.nodes([number for key in keys for number in found.get(key, ())])
+    return [row for row in rows.values() if row.node.origin.source == node.origin.source]
 
 
 def _whole_span(node: Node, members: Sequence[Node]) -> Node:

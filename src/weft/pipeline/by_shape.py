@@ -12,23 +12,23 @@ from msgspec import Struct
 
 from weft.model import Candidate, Node
 from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turns, read_topic
-from weft.pipeline.by_history import find_commits, find_history, find_recent, find_recent_about
+from weft.pipeline.by_history import find_commits, find_history, find_recent, find_recent_about, find_recent_in
 from weft.pipeline.by_release import find_newest_commits, find_release_notes, name_topic
 from weft.pipeline.by_symbol import (
     find_definitions,
     find_exports,
     find_places,
-    find_uses,
     first_line_of,
     follow_calls,
-    last_part,
     window_around,
 )
-from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with, find_workflows
+from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with
 from weft.pipeline.excerpt import find_declaration
+from weft.pipeline.folders import find_folder
 from weft.pipeline.outline import (
     OUTLINED_KINDS,
     choose_members,
+    describe_change,
     find_files_called,
     find_members,
     shown_first,
@@ -39,8 +39,9 @@ from weft.pipeline.retrieve import measure_nodes
 from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, WORDS, Shape
 from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Span, Wanted
+from weft.pipeline.uses import find_uses, list_users
 from weft.ports import NodeRow
-from weft.text import analyze, looks_like_code
+from weft.text import analyze
 
 _MAX_ROOTS: Final = 8
 """Functions that match a question best, of which the one with the best flow is followed."""
@@ -65,16 +66,12 @@ _MAX_NAMED_FILES: Final = 2
 _ASKS_SMALLEST: Final = re.compile(r"(?i)\b(?:smallest|simplest|shortest|minimal|easiest)\b")
 _MAX_EXAMPLE_PARTS: Final = 3
 """Definitions in other files that belong to an example and are shown with it."""
-_RELATIONS: Final = ("calls", "references", "inherits", "imports")
-_CALLS: Final = ("calls", "tests")
-"""Links that are calls: of a call in test code the resolver draws that it tests what it calls."""
 _ASKS_LANGUAGE: Final = re.compile(rf"(?i)\b(?:{WORDS['language']})(?!\w)")
 """A question about a programming language; where it asks for a manifest, about the versions of it."""
 _ASKS_PACKAGES: Final = re.compile(r"(?i)\b(?:dependenc|packages?|librar|requirements?|install)")
 _ASKS_PARAMETERS: Final = re.compile(
     r"(?i)\b(?:parameters?|arguments?|keywords?|options?|defaults?|signature|accepts?|takes?|passed)\b"
 )
-_CALL_WORDS: Final = re.compile(r"(?i)\b(?:call(?:s|ed|ing|ers?|[ -]?sites?)?|invo(?:ke[sd]?|king|cations?))\b")
 
 
 class Subject(Struct, frozen=True):
@@ -125,7 +122,11 @@ def _find_recent(subject: Subject) -> Iterator[Wanted]:
     if _is_named(subject.shapes):
         yield from find_recent(subject.shapes, subject.reading)
     elif topic:
-        yield from find_recent_about(topic, subject.plan, subject.reading)
+        folder = find_folder(topic, subject.reading)
+        if folder is not None:
+            yield from find_recent_in(folder, subject.reading)
+        else:
+            yield from find_recent_about(topic, subject.plan, subject.reading)
     else:
         yield from find_newest_commits(subject.plan, subject.reading)
 
@@ -141,9 +142,11 @@ def _find_release(subject: Subject) -> Iterator[Wanted]:
 
 
 def _find_commits(subject: Subject) -> Iterator[Wanted]:
-    """Yield the commits whose hashes begin as the question says."""
+    """Yield the commits whose hashes begin as the question says, with the files that each changed."""
     for row in find_commits(subject.shapes.hashes, subject.reading):
-        yield Wanted(row, Shape.COMMIT, 1.0)
+        files = row.node.fields.get("files_changed")
+        mark = describe_change(row.node, [str(file) for file in files] if isinstance(files, list | tuple) else ())
+        yield Wanted(row, Shape.COMMIT, 1.0, mark=mark)
 
 
 # --- code --------------------------------------------------------------------------------------------------
@@ -260,28 +263,13 @@ def _uses_of_named(name: str, definitions: Sequence[NodeRow], subject: Subject) 
 
 def _find_callers(subject: Subject) -> Iterator[Wanted]:
     """Yield everything that uses what the question names, those in tests last, each by the lines that do."""
-    asks_calls = _CALL_WORDS.search(subject.query.text) is not None
-    types = _CALLS if asks_calls else _RELATIONS
     for name in subject.shapes.names[:2]:
-        definitions = find_definitions(name, subject.reading)
-        uses = find_uses(name, definitions, subject.reading, types)
-        linked = [use for use in uses if use.is_linked]
-        # A plain word, and a name that several have, also stands where something else is called. What the resolver
-        # found is certain, and what only the text has is taken where the resolver found nothing.
-        is_doubtful = not _is_own_name(name, subject.reading)
-        listed = linked if linked and is_doubtful else uses
-        listed = [use for use in listed if use.is_linked or use.is_call or not (asks_calls and linked)]
+        listed = list_users(name, subject.query.text, subject.reading)
         show = window_around if len(listed) <= _MAX_SHOWN_CALLS else first_line_of
         for rank, use in enumerate(listed):
             value = 0.4 if use.is_test else 1.0
             part = show(use.row.node.text, use.spans)
             yield Wanted(use.row, Shape.CALLERS, max(value - 0.01 * rank, 0.1), part)
-
-
-def _is_own_name(name: str, reading: Reading) -> bool:
-    """Return whether a name is spelt as no word is, and only one definition has it."""
-    last = last_part(name)
-    return looks_like_code(last) and len(find_definitions(last, reading)) == 1
 
 
 def _find_tests(subject: Subject) -> Iterator[Wanted]:
@@ -322,12 +310,17 @@ def _find_example(subject: Subject) -> Iterator[Wanted]:
     """Yield an example of what is to be added, the places that name all of its kind, and what it needs."""
     from weft.pipeline.by_example import find_example
 
-    terms, question = frozenset(analyze(subject.query.text)), subject.query.text
+    question = subject.query.text
     smallest = _ASKS_SMALLEST.search(question) is not None
-    example = find_example(subject.found, terms, subject.shapes.names, subject.reading, smallest=smallest)
+    example = find_example(subject.found, question, subject.shapes.names, subject.reading, smallest=smallest)
     if example is None:
         return
-    yield Wanted(example.row, Shape.EXAMPLE, 0.9, members=_choose_members(example.row.node, subject))
+    members, code = _choose_members(example.row.node, subject), shown_first(example.row.node)
+    yield Wanted(example.row, Shape.EXAMPLE, 0.9, code, alone=False, members=members)
+    # What the members of a class do is not seen from their signatures.
+    longest = sorted(members, key=lambda node: (-len(node.text), node.key))[:_MAX_EXAMPLE_PARTS]
+    for rank, row in enumerate(subject.reading.snapshot.nodes([node.id for node in longest]).values()):
+        yield Wanted(row, Shape.EXAMPLE, 0.84 - 0.1 * rank)
     for rank, (row, part) in enumerate(example.places):
         yield Wanted(row, Shape.EXAMPLE, 0.85 - 0.2 * rank, part)
     for rank, row in enumerate(example.parts[:_MAX_EXAMPLE_PARTS]):
@@ -383,8 +376,15 @@ def _find_manifest(subject: Subject) -> Iterator[Wanted]:
 
 
 def _find_automation(subject: Subject) -> Iterator[Wanted]:
-    for rank, row in enumerate(find_workflows(subject.reading)):
-        yield Wanted(row, Shape.AUTOMATION, max(0.9 - 0.1 * rank, 0.3))
+    from weft.pipeline.by_setting import find_automation
+
+    yield from find_automation(subject.plan, subject.query, subject.reading)
+
+
+def _find_settings(subject: Subject) -> Iterator[Wanted]:
+    from weft.pipeline.by_setting import find_settings
+
+    yield from find_settings(subject.plan, subject.query, subject.reading)
 
 
 def _find_opening(subject: Subject) -> Iterator[Wanted]:
@@ -434,6 +434,7 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.OVERVIEW: _find_overview,
     Shape.MANIFEST: _find_manifest,
     Shape.AUTOMATION: _find_automation,
+    Shape.SETTINGS: _find_settings,
     Shape.OPENING: _find_opening,
     Shape.ENDING: _find_ending,
     **{shape: partial(_find_course, shape) for shape in sorted(OF_CONVERSATIONS)},

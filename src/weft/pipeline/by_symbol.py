@@ -15,7 +15,7 @@ from weft.model import Filter, Node
 from weft.pipeline.outline import file_members
 from weft.pipeline.query import Reading
 from weft.pipeline.score import find_export, is_sample
-from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG, Frame, Span
+from weft.pipeline.shapes import DEFINITION_KINDS, TEST_TAG, Frame, Span
 from weft.pipeline.walk import Relevance
 from weft.ports import NodeRow
 from weft.scoring.bm25 import term_hash
@@ -23,9 +23,7 @@ from weft.text import analyze
 
 _MAX_PROPOSED: Final = 64
 """Passages that are looked at for the definition of a name; those that hold it in their title come first."""
-_MAX_USES: Final = 200
-"""Passages that are looked at for uses of a name; a name in more of them is one that many things have."""
-_MAX_EDGES: Final = 2_000
+MAX_EDGES: Final = 2_000
 _MARGIN_LINES: Final = 3
 """Lines shown before and after a call: what is passed to it, and what is done with the result."""
 _MAX_CALL_LINES: Final = 16
@@ -42,24 +40,8 @@ _MAX_DOCUMENTED: Final = 0.5
 """The share of a function's text that may be documentation before only its code is shown in a flow."""
 _MIN_FLOW_WEIGHT: Final = 0.5
 """Calls that a resolver only guessed weigh less, and lead astray when they are followed."""
-_LINE_EVIDENCE: Final = re.compile(r"line (\d+)")
-_DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
-_REMARK: Final = re.compile(rf"{_DOCSTRING.pattern}|(?:#|//)[^\n]*", re.DOTALL)
-
-
-class Use(Struct, frozen=True):
-    """A definition, or a part of a file, that uses something, and where in its text it does."""
-
-    row: NodeRow
-    spans: tuple[Span, ...]
-    is_call: bool
-    is_linked: bool = False
-    """Whether the resolver has found it, and not only its text."""
-
-    @property
-    def is_test(self) -> bool:
-        """Whether the use stands in test code."""
-        return TEST_TAG in self.row.node.tags
+LINE_EVIDENCE: Final = re.compile(r"line (\d+)")
+DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
 
 
 def last_part(name: str) -> str:
@@ -76,7 +58,7 @@ def shared_words(name: str, title: str) -> int:
 def find_definitions(name: str, reading: Reading) -> list[NodeRow]:
     """Return the definitions with this name, those outside of tests first, long code before thin wrappers."""
     parts = re.split(r"::|->|\.", name)
-    rows = _rows_with_word(parts[-1], DEFINITION_KINDS, _MAX_PROPOSED, reading)
+    rows = rows_with_word(parts[-1], DEFINITION_KINDS, _MAX_PROPOSED, reading)
     # A name such as `repr` stands in more passages than are looked at; as a title it is looked up.
     known = {row.node.id for row in rows}
     titled = {
@@ -93,7 +75,7 @@ def find_definitions(name: str, reading: Reading) -> list[NodeRow]:
 
 def find_exports(name: str, reading: Reading) -> list[tuple[NodeRow, Span]]:
     """Return the files that hand on a name which another package defines, each with the statement that does."""
-    rows = _rows_with_word(last_part(name), ("file",), _MAX_PROPOSED, reading)
+    rows = rows_with_word(last_part(name), ("file",), _MAX_PROPOSED, reading)
     found = [(row, export.span()) for row in rows if (export := find_export(last_part(name), row.node))]
     return sorted(found, key=lambda each: _definition_order(each[0]))[:_MAX_SAME_NAME]
 
@@ -104,17 +86,17 @@ def _definition_order(row: NodeRow) -> tuple[bool, int, str, str]:
 
 
 def _count_code_lines(text: str) -> int:
-    lines = (line.strip() for line in _DOCSTRING.sub("", text).split("\n"))
+    lines = (line.strip() for line in DOCSTRING.sub("", text).split("\n"))
     return sum(1 for line in lines if line and not line.startswith(("#", "//")))
 
 
-def _rows_with_word(word: str, kinds: tuple[str, ...], limit: int, reading: Reading) -> list[NodeRow]:
+def rows_with_word(word: str, kinds: tuple[str, ...], limit: int, reading: Reading) -> list[NodeRow]:
     """Return the nodes of these kinds whose passages hold a word as it is written, most promising first."""
     # The first term is the whole name; the others are its parts, which many names share.
-    return _rows_with_terms(analyze(word)[:1], kinds, limit, reading)
+    return rows_with_terms(analyze(word)[:1], kinds, limit, reading)
 
 
-def _rows_with_terms(terms: Sequence[str], kinds: tuple[str, ...], limit: int, reading: Reading) -> list[NodeRow]:
+def rows_with_terms(terms: Sequence[str], kinds: tuple[str, ...], limit: int, reading: Reading) -> list[NodeRow]:
     if not terms:
         return []
     found = reading.index.lexical(reading.snapshot, [*map(term_hash, terms)], Filter(kinds=kinds), limit)
@@ -123,71 +105,7 @@ def _rows_with_terms(terms: Sequence[str], kinds: tuple[str, ...], limit: int, r
     return list(stored.values())
 
 
-def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types: Sequence[str]) -> list[Use]:
-    """Return everything that calls or refers to the definitions, over edges of these types or in its text.
-
-    Uses outside of tests and examples come first, calls before other references, then by file and line.
-    """
-    own = {row.node.id for row in definitions}
-    lines = _linked_lines(own, reading, types)
-    twin = _private_twin(last_part(name), types, reading)
-    rows = {row.node.id: row for row in _rows_with_word(last_part(name), CODE_KINDS, _MAX_USES, reading)}
-    if twin:
-        # Of `self._quote_cookie` the index has the words, and the name only together with what stands before it.
-        found = _rows_with_terms(analyze(twin)[1:], CODE_KINDS, _MAX_USES, reading)
-        rows |= {row.node.id: row for row in found}
-    rows |= reading.snapshot.nodes(sorted(lines.keys() - rows.keys()))
-    word = re.escape(last_part(name))
-    # An inner function of the same name is no call.
-    call = re.compile(rf"(?<!\w)(?<!def )(?<!func )(?<!function )(?<!fn ){word}\s*\(|@(?:\w+\.)*{word}\b")
-    # Properties are read without a call, and functions passed on.
-    # Where a class keeps an option it only sets it; elsewhere setting an attribute is using it.
-    kept = rf"|{re.escape(twin)}\b(?!\s*=(?!=))" if twin else ""
-    attribute = re.compile(rf"(?<=[\w)\]])\.(?:{word}\b{kept})")
-    uses = []
-    for node_id, row in rows.items():
-        # The docstring of a class shows how its methods are called.
-        is_around = any(each.node.key.startswith(row.node.key) for each in definitions)
-        if node_id in own or (is_around and node_id not in lines):
-            continue
-        calls = tuple(match.span() for match in call.finditer(row.node.text))
-        if node_id not in lines:
-            # Examples in documentation and remarks call nothing.
-            remarks = [match.span() for match in _REMARK.finditer(row.node.text)] if calls else []
-            calls = tuple(span for span in calls if not any(a <= span[0] < b for a, b in remarks))
-        spans = calls or tuple(match.span() for match in attribute.finditer(row.node.text))
-        if spans or node_id in lines:
-            place = spans or tuple(_line_spans(row.node, lines[node_id]))
-            uses.append(Use(row, place, bool(calls), node_id in lines))
-    return sorted(uses, key=_use_order)
-
-
-def _private_twin(word: str, types: Sequence[str], reading: Reading) -> str:
-    """Return the attribute in which a class keeps an option: `quote_cookie` is read as `self._quote_cookie`.
-
-    Who asks for calls wants none of it, and a definition of that name is another thing.
-    """
-    is_option = "references" in types and not word.startswith("_") and not find_definitions(f"_{word}", reading)
-    return f"_{word}" if is_option else ""
-
-
-def _use_order(use: Use) -> tuple[bool, bool, bool, str, int, str]:
-    node = use.row.node
-    place = node.origin.file or "", node.origin.first_line or 0, node.key
-    return use.is_test, is_sample(node), not use.is_call, *place
-
-
-def _linked_lines(targets: set[int], reading: Reading, types: Sequence[str]) -> dict[int, list[int]]:
-    """Return the nodes from which an edge of these types leads to the targets, with the lines that it names."""
-    lines: dict[int, list[int]] = {}
-    for source, target, edge in reading.snapshot.edges(sorted(targets), _MAX_EDGES) if targets else ():
-        if target in targets and source not in targets and edge.type in types:
-            found = _LINE_EVIDENCE.search(edge.evidence)
-            lines.setdefault(source, []).extend([int(found[1])] if found else [])
-    return lines
-
-
-def _line_spans(node: Node, lines: Iterable[int]) -> Iterator[Span]:
+def line_spans(node: Node, lines: Iterable[int]) -> Iterator[Span]:
     """Yield the spans of these lines of the file in the text of a node; its beginning where there are none."""
     first = node.origin.first_line or 1
     spans = [line_span(node.text, line - first) for line in lines]
@@ -292,7 +210,7 @@ def _flow_part(node: Node, flow: Sequence[int], calls: Mapping[int, Sequence[tup
         # Too far apart to be shown together: the call that leads furthest.
         furthest = max(lines, key=lambda line: (_count_reached(lines[line], calls), -line))
         lines = {furthest: lines[furthest]}
-    spans = sorted(_line_spans(node, lines))
+    spans = sorted(line_spans(node, lines))
     return spans[0][0], spans[-1][1]
 
 
@@ -338,8 +256,8 @@ def _count_reached(root: int, calls: Mapping[int, Sequence[tuple[int, int]]]) ->
 def _calls_of(callers: Sequence[int], reading: Reading) -> dict[int, list[tuple[int, int]]]:
     """Return what each function calls, as (function, line of the file), in the order of the lines."""
     asked, lines, keys = set(callers), dict[tuple[int, int], int](), dict[int, tuple[str, str]]()
-    for source, target, edge in reading.snapshot.edges(sorted(asked), _MAX_EDGES) if asked else ():
-        line = _LINE_EVIDENCE.search(edge.evidence)
+    for source, target, edge in reading.snapshot.edges(sorted(asked), MAX_EDGES) if asked else ():
+        line = LINE_EVIDENCE.search(edge.evidence)
         is_call = edge.type == "calls" and edge.weight >= _MIN_FLOW_WEIGHT
         if source in asked and source != target and is_call and line:
             lines[source, target] = min(int(line[1]), lines.get((source, target), int(line[1])))
@@ -353,7 +271,7 @@ def _calls_of(callers: Sequence[int], reading: Reading) -> dict[int, list[tuple[
 
 def _calling_part(node: Node) -> Span | None:
     """Return the code of a function that is mostly documentation; None for one that is mostly code."""
-    documented = _DOCSTRING.search(node.text)
+    documented = DOCSTRING.search(node.text)
     if documented is None or documented.end() - documented.start() < _MAX_DOCUMENTED * len(node.text):
         return None
     # What stands in front of the code says how to use it, which nobody asked for here.

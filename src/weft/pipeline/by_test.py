@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from weft.model import Node
-from weft.pipeline.by_symbol import find_definitions, find_uses, shared_words, span_of_lines, window_around
+from weft.pipeline.by_symbol import find_definitions, shared_words, span_of_lines, window_around
 from weft.pipeline.excerpt import find_declaration
 from weft.pipeline.outline import file_members
 from weft.pipeline.plan import Plan
@@ -16,6 +16,7 @@ from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.shapes import TEST_TAG, Wanted
+from weft.pipeline.uses import find_uses
 from weft.profiles.types import Probe
 
 _MAX_TESTS: Final = 12

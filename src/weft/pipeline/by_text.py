@@ -39,15 +39,18 @@ _MANIFEST_LINES: Final = {
         r"|scalaVersion|elixir:)"
     ),
     "version": re.compile(r"(?im)^\W*version\b"),
+    "scripts": re.compile(r"(?im)^\W*(?:scripts|tasks|tool\.(?:tox|hatch|nox|poe|pdm\.scripts|taskipy)\b.*)\W*$"),
 }
+_NUMBER_BEHIND: Final = re.compile(r"(?<=\d)|[^\n\d]*(?:[\[{(:>]\s*\n[^\n\d]*)?\d")
 _DESCRIPTION: Final = re.compile(r"(?i)\bdescription\b")
 _MANIFEST_SPAN: Final = re.compile(r"(?im)^\W*(?:dependencies|install_requires|require|requirements)\b")
 _BLOCK_END: Final = re.compile(r"(?m)^[ \t]*[\])}]|^[ \t]*$|^\[")
 """The line after the last of a list of requirements: a closing bracket, a blank line, or the next table."""
 _WORKFLOW_FILE: Final = re.compile(
     r"(?i)(?:^|/)(?:\.github/workflows/|\.gitlab-ci|\.circleci/|azure-pipelines|\.travis|jenkinsfile|appveyor"
-    r"|\.buildkite/|tox\.ini|noxfile\.py|makefile|scripts/(?:check|test|ci|lint|coverage)[^/]*\Z)"
+    r"|\.buildkite/|tox\.ini|noxfile\.py|makefile|justfile|scripts/(?:check|test|ci|lint|coverage)[^/]*\Z)"
 )
+_GUIDE_FILE: Final = re.compile(r"(?i)(?:^|/)(?:contributing|development|hacking|building)\.\w+\Z")
 _WORKFLOW_WORDS: Final = (
     "github",
     "workflows",
@@ -74,6 +77,7 @@ _MAX_OPENING_CHARS: Final = 2_000
 _MAX_MANIFEST_LINES: Final = 45
 _MAX_VERSION_LINES: Final = 6
 """Lines of a manifest that are shown for its version: its name stands before it, what it is behind."""
+_MAX_SCRIPT_LINES: Final = 14
 _MAX_PROPOSED: Final = 60
 _MAX_TERMS: Final = 16
 """The rarest words of a message that are searched for."""
@@ -161,13 +165,16 @@ def find_manifests(reading: Reading, about: str) -> list[Found]:
     """Return the manifests in the root of the sources, each by the lines about what is asked, if it is long."""
     rows = [row for row in find_files(MANIFEST_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
     # Most lists of requirements say nothing about what a project is.
-    rows = [row for row in rows if about != "description" or _DESCRIPTION.search(row.node.text)]
+    needed = {"description": _DESCRIPTION, "scripts": _MANIFEST_LINES["scripts"]}.get(about)
+    rows = [row for row in rows if needed is None or needed.search(row.node.text)]
     return [(row, _manifest_part(row.node.text, about)) for row in rows[:_MAX_TEXTS]]
 
 
 def _manifest_part(text: str, about: str) -> Span | None:
     """Return the lines of a long manifest about what is asked: a version, or all that is required."""
-    told = _MANIFEST_LINES["language" if about == "requirements" else about].search(text)
+    lines_about = _MANIFEST_LINES["language" if about == "requirements" else about]
+    # A package of a workspace may only say where its version is said.
+    told = next(filter(_tells_number, lines_about.finditer(text)), None) or lines_about.search(text)
     required = _MANIFEST_SPAN.search(text)
     if text.count("\n") < _MAX_VERSION_LINES:
         return None
@@ -180,9 +187,16 @@ def _manifest_part(text: str, about: str) -> Span | None:
         return span_of_lines(text, first, min(end, first + _MAX_MANIFEST_LINES))
     if text.count("\n") < _MAX_MANIFEST_LINES and not told:
         return None
-    first = text.count("\n", 0, told.end()) - 2 if told else 0
-    is_version = told and about in ("version", "language")
-    return span_of_lines(text, first, first + (_MAX_VERSION_LINES if is_version else _MAX_MANIFEST_LINES))
+    first = text.count("\n", 0, told.end()) - (0 if about == "scripts" else 2) if told else 0
+    shown = {"version": _MAX_VERSION_LINES, "language": _MAX_VERSION_LINES, "scripts": _MAX_SCRIPT_LINES}
+    return span_of_lines(
+        text, first, first + (shown.get(about, _MAX_MANIFEST_LINES) if told else _MAX_MANIFEST_LINES)
+    )
+
+
+def _tells_number(match: re.Match[str]) -> bool:
+    """Return whether the line of a match holds a number, or the next one where a bracket is opened."""
+    return _NUMBER_BEHIND.match(match.string, match.end()) is not None
 
 
 def find_files(names: Sequence[str], reading: Reading) -> list[NodeRow]:
@@ -207,9 +221,10 @@ def _names_of(path: str) -> tuple[str, str]:
     return file.name, file.suffix
 
 
-def find_workflows(reading: Reading) -> list[NodeRow]:
-    """Return the files that say what is run for every change."""
-    terms = tuple(term_hashes(analyze(" ".join(_WORKFLOW_WORDS))))
+def find_workflows(reading: Reading, *, by_hand: bool = False) -> list[NodeRow]:
+    """Return the files that say what is run for every change; `by_hand`, also the guides for those who run it."""
+    words = (*_WORKFLOW_WORDS, *(("contributing", "development") if by_hand else ()))
+    terms = tuple(term_hashes(analyze(" ".join(words))))
     kinds = tuple(
         kind for kind in reading.snapshot.kinds() if kind in ("config", "document", "note", "section", "file")
     )
@@ -218,7 +233,13 @@ def find_workflows(reading: Reading) -> list[NodeRow]:
     found = reading.index.lexical(reading.snapshot, terms, Filter(kinds=kinds), 3 * _MAX_PROPOSED)
     passages = reading.snapshot.passages(found.passage_ids.tolist())
     rows = reading.snapshot.nodes(list(dict.fromkeys(row.node_id for row in passages))).values()
-    return [row for row in rows if _WORKFLOW_FILE.search(row.node.origin.file or "")][:_MAX_WORKFLOWS]
+    guides = [row for row in rows if by_hand and _GUIDE_FILE.search(row.node.origin.file or "")]
+    return [*guides, *(row for row in rows if _WORKFLOW_FILE.search(row.node.origin.file or ""))][:_MAX_WORKFLOWS]
+
+
+def is_workflow(node: Node) -> bool:
+    """Return whether a file is read by a server that runs it, and not by people or a tool of theirs."""
+    return (node.origin.file or "").startswith(".")
 
 
 # --- texts by their words ----------------------------------------------------------------------------------

@@ -50,6 +50,15 @@ _MAX_LISTED_CHARACTERS: Final = 40
 """Characters of such a word."""
 _MAX_READ_CHARACTERS: Final = 2_000
 """Characters of a question that are read for unknown words: a pasted log is full of them."""
+_ORDERS_TO_READERS: Final = """
+    clarify debug demonstrate describe elaborate explain find fix hello help hey hi implement improve
+    investigate kindly list look optimise optimize please pls plz refactor show summarise summarize support
+    tell thanks walk
+"""
+_ORDERS: Final = frozenset(term for term in analyze(_ORDERS_TO_READERS))
+_ORDER_HASHES: Final = frozenset(map(term_hash, _ORDERS))
+"""Words that say what is to be done with an answer. Where the store has never seen one, the question is no less
+about the store."""
 _WORD: Final = re.compile(r"[^\W_][\w.:+#'’-]*")
 _ENDING: Final = re.compile(r"(?:['’]s?|[.:'’-]+)\Z")
 
@@ -157,13 +166,17 @@ class Gauge(Struct, frozen=True):
     def of(cls, query: Query, evidence: Evidence) -> "Gauge":
         """Return the gauge for a question in its view."""
         # A term of an earlier turn weighs less than one of the question, and a repeated one no more than once.
-        asked = {term: min(weight, 1.0) for term, weight in query.terms.items()}
+        frequency = query.statistics.frequency
+        asked = {
+            term: min(weight, 1.0)
+            for term, weight in query.terms.items()
+            if frequency.get(term, 0) or term not in _ORDER_HASHES
+        }
         rarities = _rarities(query.statistics, sorted(asked))
         weights = {term: asked[term] * rarities[term] for term in asked}
         total = sum(weights.values()) or 1.0
         unknown = len(unknown_names(query)[:_MAX_UNKNOWN_NAMES])
         shares = {term: weight / total for term, weight in weights.items()}
-        frequency = query.statistics.frequency
         return cls(
             shares=shares,
             known=sum([shares[term] for term in sorted(shares) if frequency.get(term, 0)]),
@@ -228,8 +241,10 @@ def _unknown(words: Iterable[str], statistics: TermStatistics) -> tuple[str, ...
         # A single letter or a filler names nothing, wherever its capital comes from.
         if len(word) < 2 or word.lower() in STOP_WORDS:
             continue
-        if not any(known.get(term_hash(term), 0) for term in analyze(word)):
-            unknown.setdefault(word.casefold(), word)
+        terms = analyze(word)
+        if _ORDERS.issuperset(terms) or any(known.get(term_hash(term), 0) for term in terms):
+            continue
+        unknown.setdefault(word.casefold(), word)
     return tuple(unknown.values())
 
 

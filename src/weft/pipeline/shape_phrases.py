@@ -24,6 +24,7 @@ class Shape(StrEnum):
     OVERVIEW = "overview"
     MANIFEST = "manifest"
     AUTOMATION = "automation"
+    SETTINGS = "settings"
     TRACEBACK = "traceback"
     QUOTATION = "quotation"
     OPENING = "opening"
@@ -71,6 +72,9 @@ WORDS: Final[Mapping[str, str]] = {
     "|created|parsed|checked",
     "language": "python|go|golang|node(js|\\.js)?|rust|java|jdk|php|ruby|typescript|interpreter|compiler"
     "|c\\+\\+|runtime",
+    "tool": "ruff|mypy|flake8|black|pylint|isort|pyright|pytest|tox|nox|coverage|eslint|prettier|tsconfig"
+    "|typescript|jest|vitest|webpack|rollup|vite|babel|golangci(-lint)?|clippy|rustfmt|cargo|gradle|maven|checkstyle|spotless"
+    "|rubocop|docker|compose|make|cmake|pre-commit|renovate|dependabot|linters?|formatters?|type ?checkers?",
     "book": "story|novel|book|tale|narrative|text|plot|play|poem|saga|memoir|whole thing|chapter( \\w+)?|part \\w+"
     "|everything|it( all)?",
     # "how do front ends talk" goes on with another verb.
@@ -99,7 +103,9 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "(<changed>) (in|by|with|since) (which|what|whom)",
         "who (<changed>|wrote|authored|committed|broke|last touched|touched|maintains|made)",
         "why (was|were|did|has|have|had|do|does) .. (<changed>)",
-        "(has|have|was|were|is) (this|that|it|the ..) (been )?(already )?(<changed>)( yet| already| since)?",
+        # "Where is the flag added?" asks for code.
+        "(?<!where\\s)(?<!how\\s)(has|have|was|were|is) (this|that|it|the ..) (been )?(already )?(<changed>)"
+        "( yet| already| since)?",
         "(has|have) .. been (<changed>)",
         "what (changed|has changed|have changed|was changed|got changed|is new|was new|was the reason for)",
     ),
@@ -214,7 +220,22 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "build (matrix|pipeline)|test matrix|release (pipeline|workflow)|automated (checks|builds?)"
         "|status checks?",
         "(has|have|needs?|must) to (pass|run|succeed) .. (<commit>|merge|merged|merging)",
+        "(run|running|execute|start|launch) ((the|its|all|all the|this project's) )?"
+        "((unit|integration|whole|full) )?(tests?|test suite|checks|linters?)( suite)?(<stop>|(<over>))",
+        "(how|where) (do|can|should|to|would) .. (build|compile) (it|this|the (<thing>|docs|documentation))",
         "(pull request|pr|build|merge request) .. (green|red|accepted|mergeable|to be merged|can be merged)",
+    ),
+    # What the files of settings say: about tools, checks and the build.
+    Shape.SETTINGS: (
+        "(which|what) (config|configuration|settings?) .. (enables?|disables?|sets?|turns?|controls?"
+        "|configures?|says?|defines?|decides?)",
+        "(which|what|where|how) .. (<tool>) .. (configured|enabled|disabled|turned on|turned off|set up|pinned)",
+        "(config|configuration|settings) (of|for) (the )?(<tool>)",
+        "(<tool>) .. (config|configuration|settings|rules?|options|plugins?|strict|strictness|target|level)",
+        "(which|what) (lint(er)?s?|lint(ing)? rules?|formatters?|type ?checkers?|(<tool>)) .. (is|are|does|do"
+        "|runs?|used?|apply|applies)",
+        "(which|what|how) .. (line length|coverage (is|threshold)|target version|build target|compiler flags?"
+        "|test environments?|(pre-commit )?hooks? (run|runs|are))",
     ),
     # Something is to be added: one of its kind that is there already, and where that is made known.
     Shape.EXAMPLE: (
@@ -323,7 +344,15 @@ HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
             "add|writ|creat|implement|regist|defin|introduc|extend|plug|hook|template|exampl|copy|wired|known",
         ),
         (Shape.ERRORS, "error|exception|raise|throw"),
-        (Shape.AUTOMATION, "ci|continuous|github|gitlab|build|matrix|check|pass|green|pipeline|workflow|merge"),
+        (
+            Shape.SETTINGS,
+            "config|setting|enabled|disabled|turned|switched|pinned|lint|format|check|length|coverage|target|flag"
+            "|environment|hook|option|rule|strict|plugin",
+        ),
+        (
+            Shape.AUTOMATION,
+            "ci|continuous|github|gitlab|build|matrix|check|pass|green|pipeline|workflow|merge|test|lint|compile",
+        ),
         (Shape.OPENING, "open|begin|start|first|initial|outset|beginning|commence|began"),
         (Shape.ENDING, "end|clos|finish|conclu|last|final|epilogue|turn|become|resolved|wrap"),
         (

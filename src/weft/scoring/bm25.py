@@ -1,6 +1,6 @@
 """Pack the terms of passages, and score passages by BM25 over exactly the passages that a reader may see."""
 
-from collections import Counter
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -78,12 +78,19 @@ def term_hashes(terms: Iterable[str]) -> list[int]:
 
 def pack(title: Sequence[int], body: Sequence[int]) -> tuple[bytes, bytes, int]:
     """Return the sorted hashes of some hashed terms, a count byte for each, and their number in all."""
-    # Without `min`, which is a call for each term of everything that is indexed.
-    counts = {term: times if times < _MAX_COUNT else _MAX_COUNT for term, times in Counter(body).items()}
-    for term, times in Counter(title).items():
+    # Plain loops: most texts are snippets of some twenty terms, for which making a Counter takes longer.
+    counts: dict[int, int] = {}
+    for term in body:
+        counts[term] = counts.get(term, 0) + 1
+    if counts and max(counts.values()) > _MAX_COUNT:
+        counts = {term: min(times, _MAX_COUNT) for term, times in counts.items()}
+    in_title: dict[int, int] = {}
+    for term in title:
+        in_title[term] = in_title.get(term, 0) + 1
+    for term, times in in_title.items():
         counts[term] = counts.get(term, 0) | min(times, _MAX_COUNT) << _TITLE_SHIFT
     hashes = sorted(counts)
-    packed = np.array(hashes, dtype="<u4").tobytes()
+    packed = struct.pack(f"<{len(hashes)}I", *hashes)
     return packed, bytes(map(counts.__getitem__, hashes)), len(title) + len(body)
 
 

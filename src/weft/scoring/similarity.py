@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _COSINE_DECIMALS: Final = 9
 """Decimals of a cosine: the division of exact numbers may differ in the last digits between machines."""
 _MAX_INT8: Final = 127
-_ROWS_PER_CHUNK: Final = 4096
+_ROWS_PER_CHUNK: Final = 1024
 """Rows that are widened to 32 bits at a time, which bounds the memory that takes."""
 _ROWS_PER_BLOCK: Final = 32_768
 """Rows whose sign distances are computed at a time: the kernel's wide counts of a block stay in the processor's
@@ -60,6 +60,12 @@ _MIN_WORDS_FOR_PAIRS: Final = 16
 
 def quantise(vectors: "Floats") -> list[bytes]:
     """Return one int8 string for each row, scaled so that its largest value is 127; empty for a row of zeros."""
+    rows = np.asarray(vectors)
+    parts = [rows[start : start + _ROWS_PER_CHUNK] for start in range(0, len(rows), _ROWS_PER_CHUNK)]
+    return [row for part in parts for row in _quantise(part)]
+
+
+def _quantise(vectors: "Floats") -> list[bytes]:
     # An embedder may return a NaN for an odd text, which would spoil every comparison with it.
     wide = np.nan_to_num(np.asarray(vectors, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     largest = np.abs(wide).max(axis=1, initial=0.0, keepdims=True)

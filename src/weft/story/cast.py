@@ -15,7 +15,15 @@ from weft.story.dialogue import Dialogue
 from weft.story.display_name import is_same_given_name, split_name, without_particles
 from weft.story.kinds import Tally, infer_gender
 from weft.story.model import Form
-from weft.story.vocabulary import FAMILIAR_TITLES, FEMALE, GIVEN_NAMES, SAME_TITLE, STYLED_BY_GIVEN_NAME, TITLES
+from weft.story.vocabulary import (
+    FAMILIAR_TITLES,
+    FEMALE,
+    GIVEN_NAMES,
+    MALE,
+    SAME_TITLE,
+    STYLED_BY_GIVEN_NAME,
+    TITLES,
+)
 
 DOMINANCE: Final = 3
 """A person named so many times as often as another is meant where either may be. Lower, and a namesake of some
@@ -36,6 +44,8 @@ _RARE_TITLE_USES: Final = 5
 """A title used less often, and in a smaller share, says nothing: even Emma is an aunt now and then."""
 _REACH_TEXTS: Final = 12
 """Within so many scenes two forms of one person's name meet somewhere; those of two namesakes may never meet."""
+_INTRODUCED_TEXTS: Final = 3
+"""Within so many scenes of the first short form a full name introduces somebody."""
 _ELSEWHERE_SHARE_ONCE: Final = 0.9
 _ELSEWHERE_SHARE: Final = 0.8
 """The share of a form that must stand far from a namesake who is called by the full name once, or more often."""
@@ -116,6 +126,14 @@ class Cast(Struct):
     def gender(self, person: Person) -> str:
         """Return the gender of a person, or "" where the book does not tell it."""
         return infer_gender(person.forms, self.tallies)
+
+    def leans_to_other(self, person: Person, gender: str) -> bool:
+        """Return whether the pronouns behind a person's names speak against a gender, though too few tell it."""
+        if not gender or self.gender(person):
+            return False
+        he, she = (sum(getattr(self.tallies[form], word) for form in person.forms) for word in ("he", "she"))
+        same, other = (he, she) if gender == MALE else (she, he)
+        return bool(other > same + 1)
 
     def count_title_and_given(self, person: Person, title: str) -> int:
         """Return how often a person is called by a title and the given name, or by that of her husband."""
@@ -229,8 +247,8 @@ class Cast(Struct):
         full = [own_form for own_form in person.forms if split_name(own_form[1])[0]]
         own = [text for own_form in (*full, *self.forms_by_title(person)) for text in self.texts_by_form[own_form]]
         texts = self.texts_by_form[form]
-        # A full name that comes first introduces somebody, whom the short form means from then on.
-        if not own or min(own) <= texts[0]:
+        # A full name that comes at first introduces somebody, whom the short form means from then on.
+        if not own or min(own) <= texts[0] + _INTRODUCED_TEXTS:
             return False
         low, high = min(own) - _REACH_TEXTS, max(own) + _REACH_TEXTS
         elsewhere = sum(not low <= text <= high for text in texts)
@@ -247,6 +265,13 @@ class Cast(Struct):
         """Return in how many sentences a form stands beside others of a person's surname."""
         relatives = (self.tallies[other].sentences for other in self._forms_of_relatives(person))
         return len(set[tuple[int, int]]().union(*relatives) & self.tallies[form].sentences)
+
+    def is_introduced(self, person: Person, form: Form) -> bool:
+        """Return whether a person is named where a form first stands, as whoever is called so from then on."""
+        first = self.texts_by_form[form][0]
+        return any(
+            abs(text - first) <= _INTRODUCED_TEXTS for own in person.forms for text in self.texts_by_form[own]
+        )
 
     # --- all people ------------------------------------------------------------------------------------------
 

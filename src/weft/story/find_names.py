@@ -110,7 +110,9 @@ class _Reader(Struct):
             return False
         if word.plain in ADDRESSES and index and self.words[index - 1].plain in YOURS:
             return False
-        if word.plain in self.name_words:
+        # Armand St. Just, though just is an everyday word.
+        is_saints = not begins and word.is_capitalised and self.words[index - 1].plain in SAINTS
+        if word.plain in self.name_words or is_saints:
             return self._may_begin(index) if begins else True
         may_lead = (
             word.plain not in NEVER_NAMES

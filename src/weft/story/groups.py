@@ -10,11 +10,19 @@ from msgspec import Struct
 
 from weft.story.cast import canonical_title
 from weft.story.dialogue import Dialogue
-from weft.story.display_name import best_name, format_name, name_key, parse_name, split_name, usual_name
+from weft.story.display_name import (
+    best_name,
+    format_name,
+    name_key,
+    parse_name,
+    split_name,
+    usual_name,
+    without_particles,
+)
 from weft.story.kinds import Tally, decide_kind, is_place, kind_by_words, sum_tallies
 from weft.story.merge import merge
 from weft.story.model import Form, KnownEntity
-from weft.story.vocabulary import ESTATE_NOUNS, GIVEN_NAMES, NICKNAMES, PITY, PLAIN_TITLES, TITLES
+from weft.story.vocabulary import ESTATE_NOUNS, GIVEN_NAMES, NICKNAMES, PITY, PLACE_SURNAMES, PLAIN_TITLES, TITLES
 
 _MAX_REALMS: Final = 2
 """A title of more realms than this (King of Spain, of Poland and of Corsica) is no single person's."""
@@ -63,12 +71,24 @@ def group(tallies: dict[Form, Tally], dialogue: Dialogue, known: Sequence[KnownE
         and not _ends_with_surname(borne_surnames, form, tallies)
         and _is_no_person(form, tallies, surnames)
     }
+    families = {
+        without_particles(split_name(form[1])[1])
+        for form in tallies
+        if form[0] in PLAIN_TITLES or split_name(form[1])[0]
+    }
+    # The Bennets are kept out, while the Miss Steeles show that there are several.
+    plural = {
+        form
+        for form in tallies.keys() - note_by_form.keys()
+        if not form[0]
+        and 2 * tallies[form].article > tallies[form].count
+        and _is_plural((form,), tallies, families)
+    }
     # Places and things are kept out: Mr. London would otherwise take every mention of London.
-    people = merge({form: tally for form, tally in tallies.items() if form not in apart}, dialogue)
+    people = merge({form: tally for form, tally in tallies.items() if form not in apart | plural}, dialogue)
     owned, free = _assign_to_notes(people, note_by_form, tallies)
     # After the merging, which may have found a surer owner for a part of a name.
     adopted, found = _adopt_parts((*free, *_group_places(apart)), known)
-    families = {split_name(form[1])[1] for form in tallies if form[0] in PLAIN_TITLES or split_name(form[1])[0]}
     groups = [
         Group(
             forms=(*owned.get(note.key, ()), *adopted.get(note.key, ())),
@@ -193,8 +213,17 @@ def _ends_with_surname(borne_surnames: Set[str], form: Form, tallies: Mapping[Fo
     """Return whether a name like a place's ends with somebody's surname, and nobody is there: Ann Vale."""
     title, names = form
     tally = tallies[form]
-    is_visited = bool(tally.inside + tally.away + tally.article)
-    return not title and len(names) == 2 and names[1] in borne_surnames and not is_visited
+    if title or len(names) != 2 or tally.inside + tally.away + tally.article:
+        return False
+    is_surname = names[1].lower() in PLACE_SURNAMES and _is_first_name(names[0], tallies)
+    return names[1] in borne_surnames or is_surname
+
+
+def _is_first_name(name: str, tallies: Mapping[Form, Tally]) -> bool:
+    """Return whether the book calls somebody by this name alone, who speaks, and nobody by it behind a title."""
+    alone = tallies.get(("", (name,)))
+    is_surname = any(names[-1] == name and (title in PLAIN_TITLES or len(names) > 1) for title, names in tallies)
+    return alone is not None and alone.speaks > alone.inside + alone.away and not is_surname
 
 
 def _is_persons_full_name(form: Form) -> bool:

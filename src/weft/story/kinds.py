@@ -27,10 +27,12 @@ from weft.story.vocabulary import (
     KNOWN_PLACES,
     MALE,
     NICKNAMES,
+    NOBLE_TITLES,
     OBJECT_NOUNS,
     PLACE_HEADS,
     PLACE_NOUNS,
     PLACE_SIGNS,
+    PLACE_SURNAMES,
     SAINTS,
     SPEECH,
     TITLES,
@@ -45,6 +47,7 @@ _UNTITLED: Final = SAINTS | EPITHETS
 
 _POSSESSIVE_ENDING: Final = re.compile(r"['’]s?$")
 """A name with a possessive in it means no person: Lovers' Vows."""
+_PLACE_ENDINGS: Final = ("shire", "town", "borough", "burgh", "minster")
 _PLACE_SHARE: Final = 0.3
 _SILENT_PLACE_SHARE: Final = 0.12
 """The share of a name's mentions that must be of being there: less where nothing shows a person of that name.
@@ -54,6 +57,8 @@ _CONTINUED_SHARE: Final = 0.6
 another name; and an everyday word that has the article so often is only that word."""
 _ACTING_SHARE: Final = 0.4
 """A title is a person's name where `he` or `she` follows so large a share of its mentions."""
+_DOING_SHARE: Final = 0.15
+"""A name with the article that `he` or `she` follows less often, and that never speaks, is a river or a ship."""
 _AWAY_WEIGHT: Final = 0.6
 """Coming and going count for less than being inside: one also goes to persons."""
 _PERSON_DOUBT: Final = 2.0
@@ -170,19 +175,28 @@ def kind_by_words(form: Form, tally: Tally) -> str:
     # In Old Mill Lane the first word is no title but a part of the name.
     if title in EPITHETS:
         title, names = "", (title, *names)
+    if title in NOBLE_TITLES and len(names) > 1 and _is_only_place(names[-1]):
+        # Prince Edward Island
+        return "location"
     if title or _is_full_name(form, tally):
         return ""
     words = [part for name in names for part in name.lower().split("-")]
     if len(words) > 1:
         return _kind_by_nouns(words) or ("object" if any(map(_POSSESSIVE_ENDING.search, words[:-1])) else "")
-    return "location" if words[0].endswith("shire") else ""
+    return "location" if words[0].endswith(_PLACE_ENDINGS) and not tally.speaks else ""
 
 
 def _is_full_name(form: Form, tally: Tally) -> bool:
     """Return whether a name that ends like a place's is a person's: Alfred Temple, to whom nobody goes."""
     _, names = form
     has_given = len(names) == _FULL_NAME_WORDS and names[0].lower() in GIVEN_NAMES
-    return has_given and not tally.inside + tally.away + tally.article
+    # Pearl Street is nobody, whether one is in it or not.
+    return has_given and not _is_only_place(names[-1]) and not tally.inside + tally.away + tally.article
+
+
+def _is_only_place(name: str) -> bool:
+    """Return whether a word of a name is a place's and hardly a surname: Street, Island."""
+    return name.lower() in PLACE_NOUNS - PLACE_SURNAMES
 
 
 def _kind_by_nouns(words: list[str]) -> str:
@@ -236,8 +250,11 @@ def is_place(form: Form, tally: Tally) -> bool:
 
 def decide_kind(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
     """Return the kind of an entity and its confidence; no kind when nothing shows that it is an entity at all."""
-    by_words = next((kind for form in forms if (kind := kind_by_words(form, tally))), "")
-    if by_words and not tally.titled:
+    kinds = [kind_by_words(form, tally) for form in forms]
+    by_words = next(filter(None, kinds), "")
+    # Ann Hill, who is mostly called Ann, and speaks.
+    is_person = tally.speaks > tally.inside + tally.away and any(len(names) == 1 for _, names in forms)
+    if by_words and (all(kinds) or not tally.titled) and not is_person:
         return by_words, _confidence(tally.count, 0.8)
     # Sperm, of Sperm Whale, is part of a name that was not recognised as a whole.
     if tally.continued > _CONTINUED_SHARE * tally.count:
@@ -279,6 +296,13 @@ def _judge_person(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
     signs = 2 * shown + tally.possessive + (tally.he + tally.she) / 2 + 2 * has_given
     if shown or has_given or signs >= max(1.0, 0.1 * tally.count):
         return "character", _confidence(signs, 0.6 if tally.count > 1 else 0.4)
+    if (
+        not shown
+        and tally.article > _CONTINUED_SHARE * tally.count
+        and tally.he + tally.she < _DOING_SHARE * tally.count
+    ):
+        # The Trent, the Lusitania: whoever has the article does or says something.
+        return ("location" if tally.inside + tally.away else "object"), _GUESS_CONFIDENCE
     # The last resort before a guess: a single sign of a place, and none of a person.
     if tally.inside:
         return "location", _confidence(tally.inside, 0.3)
@@ -290,7 +314,8 @@ def _judge_person(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
 def _is_site(forms: tuple[Form, ...], tally: Tally) -> bool:
     """Return whether a name is just a word for a place: the Castle."""
     nouns = all(not title and len(names) == 1 and _singular(names[0]) in PLACE_NOUNS for title, names in forms)
-    return nouns and 2 * tally.article > tally.count and not tally.speaks
+    is_only_place = all(_is_only_place(names[0]) for _, names in forms)
+    return nouns and (is_only_place or 2 * tally.article > tally.count) and not tally.speaks
 
 
 def _singular(name: str) -> str:

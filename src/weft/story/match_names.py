@@ -127,7 +127,8 @@ def _choose_by_family(cast: Cast, people: Sequence[Person], form: Form) -> Perso
     nearness = [(cast.count_texts_near(person, form), person) for person in people]
     nearest = max((near for near, _ in nearness), default=0)
     if len(people) > 1 and (4 if _stands_out(cast, people) else 2) * nearest < len(cast.texts_by_form[form]):
-        return None
+        introduced = [person for person in people if cast.is_introduced(person, form)]
+        return introduced[0] if len(introduced) == 1 and _stands_out(cast, people) else None
     return cast.most_mentioned(person for near, person in nearness if 2 * near >= nearest)
 
 
@@ -294,6 +295,9 @@ def _fits(cast: Cast, person: Person, form: Form) -> bool:
     held_together = _LEARNED if title in _LEARNED else frozenset({title})
     others = held - PLAIN_TITLES.keys() - held_together
     clashes |= not is_everyday and bool(others) and not _is_promoted(cast, person, form, others)
+    # A Mademoiselle is no Comtesse.
+    clashes |= "miss" in held and title in NOBLE_TITLES and TITLES[title] == FEMALE and title not in LADIES
+    clashes |= cast.leans_to_other(person, TITLES[title])
     # Madame may be a countess; Mrs. is none.
     clashes |= form[0] in PLAIN_TITLES and bool(held & NOBLE_TITLES)
     return not clashes and not _is_told_apart(cast, person, form) and cast.may_be_called(person, form)

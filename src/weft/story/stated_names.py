@@ -24,7 +24,7 @@ _KNOWN: Final = (
 )
 _CALLED: Final = r"(?:known|called|named|nicknamed|surnamed|dubbed|christened|styled)"
 _AS: Final = (
-    r"(?:\s+(?:to|by|among|in)\s+[^.;:,]{1,40}?)?"
+    r"(?:\s+(?:to|by|among|in)\s+[^.;:,]{1,40}?)?(?:\s+for\s+[^.;:,]{1,40}?)?"
     r"(?:\s+(?:as|by\s+the\s+(?:name|title|sobriquet|nickname|appellation)\s+of))?"
 )
 _MARK: Final = r"\s*,?\s*[\"“‘'_]?(?:the\s+|old\s+)?"
@@ -35,6 +35,7 @@ _CALLED_SO: Final = re.compile(
     r"|(?:\s*,)?\s+(?:under|by|of)\s+the\s+(?:assumed\s+)?name\s+of"
     rf"){_MARK}"
 )
+_TO_FRIENDS: Final = re.compile(rf"\s*,\s*{_KNOWN}known\s+to\s+(?:his|her)\b")
 _SAME: Final = re.compile(
     r"(?:"
     r"\s*[,(—]\s*(?:alias|otherwise|n[ée]e|or\s+rather)"
@@ -128,8 +129,9 @@ def _is_statement(text: str, left: Mention, right: Mention, is_office: bool) -> 
     if _SAME.fullmatch(between):
         return True
     if _CALLED_SO.fullmatch(between):
-        # A servant of Mrs. Vane, called Ann, is not Mrs. Vane.
-        return not left.is_possessive and not _OF.search(text[max(0, left.start - _OF_REACH) : left.start])
+        # A servant of Mrs. Vane, called Ann, is not Mrs. Vane; whoever is known to her friends as Nan is.
+        is_of = _OF.search(text[max(0, left.start - _OF_REACH) : left.start]) is not None
+        return _TO_FRIENDS.match(between) is not None or not (left.is_possessive or is_of)
     if _NEW_SURNAME.fullmatch(between):
         return right.title in LADIES and right.title != "miss"
     if _OLD_SURNAME.fullmatch(between):

@@ -96,6 +96,7 @@ VERBS: Final = _words(_GRAMMAR["openings"])
 
 _NOUNS: Final = _read_lists("nouns.txt")
 PLACE_NOUNS: Final = _words(_NOUNS["place"])
+PLACE_SURNAMES: Final = _words(_NOUNS["surname"])
 ESTATE_NOUNS: Final = _words(_NOUNS["estate"])
 """Nouns that a place is also called without: Netherfield, Kellynch."""
 FACTION_NOUNS: Final = _words(_NOUNS["faction"])

@@ -213,6 +213,11 @@ class Usage(Struct):
         middle, lower = self.middle[plain], self.lower[plain]
         if witnesses < 2 and self._is_general(plain):
             return False
+        # Of a day that is somebody's name, many speak; he said Sunday stands in any book.
+        if plain in CALENDAR and witnesses < max(
+            _MIN_SIGNS, _SPEAKER_SHARE * (self.middle[plain] + self.lower[plain])
+        ):
+            return False
         if not lower:
             # A word that only ever opens sentences needs more: its capital was due each time.
             known = witnesses > 0 or plain in GIVEN_NAMES

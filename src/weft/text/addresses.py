@@ -65,6 +65,11 @@ _SWITCH: Final = re.compile(
     rf"(?P<value>{_THING})(?=[.,;!?)]|\s+(?:for|in|on|when|because|since|due|as|with|at|if)\b|\s*$)",
     re.IGNORECASE,
 )
+_CHANGE: Final = re.compile(
+    rf"\b(?:{_CHANGED}|migrated|moving|changing|switching|migrating)\s+(?P<subject>(?!from\b)[^.,;:!?]{{2,60}}?)\s+"
+    rf"from\s+(?P<other>{_THING})\s+to\s+(?P<value>{_THING})(?=[.,;!?)]|\s+(?:for|in|on|because|since|due|as)\b|\s*$)",
+    re.IGNORECASE,
+)
 _BARE_CHOICE: Final = re.compile(
     r"(?!(?:the|an?|it|this|that)\b)(?P<value>[\w@#+./'’-]+(?: [\w@#+./'’-]+){0,2}?)"
     r"(?:,? (?:instead of|rather than|and not|in place of)|, not) (?P<other>[\w@#+./'’-]+(?: [\w@#+./'’-]+){0,2}?)"
@@ -137,6 +142,18 @@ _TOOL: Final = re.compile(
 )
 
 
+_PLACE: Final = r"(?P<value>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,3})"
+_OF_PERSON: Final = (
+    (
+        "home",
+        re.compile(rf"\bI(?:['’]m| am)? (?:now |currently )?(?:live|living|based|reside) (?:now )?in {_PLACE}"),
+    ),
+    ("employer", re.compile(rf"\bI (?:now |currently )?work (?:now )?(?:at|for) {_PLACE}")),
+    ("diet", re.compile(r"\bI(?:['’]m| am) (?:now )?(?:an? )?(?P<value>vegetarian|vegan|pescatarian|omnivore)\b")),
+)
+"""What the person who speaks has one of at a time."""
+
+
 class Address(Struct, frozen=True):
     """The thing that a statement is about, in words and as a key for all wordings, and the value it has."""
 
@@ -157,7 +174,28 @@ def read_address(text: str) -> Address | None:
     line = " ".join(text.split())
     if not line or len(line) > _MAX_READ_CHARACTERS or line.endswith("?"):
         return None
-    return _read_choice(line) or _read_moved(line) or _read_named_value(line)
+    return _read_choice(line) or _read_of_person(line) or _read_moved(line) or _read_named_value(line)
+
+
+class Change(Struct, frozen=True):
+    """What a sentence says to have changed, from what, and to what: "we moved CI from Jenkins to Drone"."""
+
+    subject: str
+    instead: str
+    value: str
+
+    def ends(self, text: str) -> bool:
+        """Return whether a text says what holds no longer: it is about the same, and has only the older value."""
+        terms, value = set(analyze(text)), set(analyze(self.value))
+        gone = {*analyze(self.subject), *analyze(self.instead)}
+        return bool(gone) and gone <= terms and not (value - gone) <= terms
+
+
+def read_change(text: str) -> Change | None:
+    """Return the change that a short statement tells, or None."""
+    line = " ".join(text.split())
+    match = _CHANGE.search(line) if len(line) <= _MAX_READ_CHARACTERS else None
+    return None if match is None else Change(match["subject"], match["other"], match["value"])
 
 
 def is_bare_choice(line: str) -> bool:
@@ -194,6 +232,14 @@ def _read_choice(line: str) -> Address | None:
     condition = sorted(set(analyze(use[1]))) if use is not None else []
     key = "choice:" + "|".join(sorted(pair)) + "".join(f" {term}" for term in condition)
     return Address("choice", " or ".join(sorted(pair)), value, key, "" if condition else other)
+
+
+def _read_of_person(line: str) -> Address | None:
+    for attribute, pattern in _OF_PERSON:
+        match = pattern.search(line)
+        if match is not None:
+            return Address("I", attribute, match["value"], f"person:{attribute}")
+    return None
 
 
 def _read_moved(line: str) -> Address | None:

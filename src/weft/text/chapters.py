@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from weft.text.headings import CHAPTER, DIVISION, NAMED, Heading, clean_title, find_headings
+from weft.text.headings import CHAPTER, DIVISION, NAMED, TITLED, Heading, clean_title, find_headings
 from weft.text.numerals import HAN_NUMBER, read_han, read_number_word
 
 SCENE_CHARACTERS: Final = 2_200
@@ -70,6 +70,8 @@ class Chapter(Struct, frozen=True):
     """The book, part or act to which it belongs."""
     printed: int | None = None
     """The number that the heading prints."""
+    is_guess: bool = False
+    """Whether its heading is only a line in capitals or a date."""
 
 
 class Headings(Struct, frozen=True):
@@ -111,6 +113,8 @@ def find_doubt(chapters: Sequence[Chapter]) -> str:
     """Return why the chapters of a book may be wrong, or "" where nothing speaks against them."""
     if not any(chapter.has_heading for chapter in chapters):
         return "no headings were found, so the text was cut into parts of about 3,000 words"
+    if any(chapter.is_guess for chapter in chapters):
+        return "no heading has a number, so lines in capitals and dates were taken for headings"
     for before, after in pairwise(chapter for chapter in chapters if chapter.printed is not None):
         if after.printed not in (1, (before.printed or 0) + 1):
             return f"behind {before.title!r} comes {after.title!r}"
@@ -253,13 +257,14 @@ def _number_chapters(text: str, bodies: Sequence[_Body]) -> Iterator[Chapter]:
             continue
         if heading.number is not None and heading.kind != DIVISION:
             # Numbers that begin again, as in a second volume, are counted on: a sequence must never go back.
-            last = heading.number if heading.number > last else last + 1
+            last = heading.number if heading.number > last or index == 0 else last + 1
         elif not heading.shares_number and (index > 0 or heading.kind != NAMED):
             last += 1
         title, low = _read_subtitle(text, heading, body.start, body.end)
         span = _inner_span(text, low, body.end)
         division = "" if heading.kind == DIVISION else body.division
-        yield Chapter(last, title, *span, division=division, printed=heading.number)
+        is_guess = heading.kind == TITLED
+        yield Chapter(last, title, *span, division=division, printed=heading.number, is_guess=is_guess)
 
 
 def _read_subtitle(text: str, heading: Heading, start: int, end: int) -> tuple[str, int]:

@@ -10,7 +10,10 @@ from typing import Final
 from weft.text.terms import STOP_WORDS
 
 NEGATION: Final = re.compile(
-    r"\b(?:not|no|never|neither|nor|none|nothing|without|avoid|stop|cannot|\w+n['’]t)\b", re.IGNORECASE
+    r"\b(?:not|no|never|neither|nor|none|nothing|without|avoids?|stop(?:s|ped)?|cannot|\w+n['’]t"
+    # Typed in a hurry, without the apostrophe; "cant" and "wont" are words of their own.
+    r"|(?:do|does|did|is|are|was|were|should|could|would|must|have|has)nt)\b",
+    re.IGNORECASE,
 )
 _NEGATED: Final = "not"
 _WORD: Final = re.compile(r"\w+|[<>=!]=|[<>]")

@@ -1,12 +1,13 @@
 """Find the headings of chapters in a book, whatever way they are written.
 
 Every short line after a blank one is read once: as a chapter (`Chapter 7`, `Erstes Kapitel`, `第七章`), a division
-that holds chapters (`Book I`, `Act II`), a named piece (`Prologue`), a lone number, a numbered title or a Markdown
-heading. The plainest kind that the book has gives its chapters.
+that holds chapters (`Book I`, `Act II`), a named piece (`Prologue`), a lone number, a numbered title, a Markdown
+heading, or as a last resort a line in capitals or a date. The plainest kind that the book has gives its chapters.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from string import capwords
 from typing import Final
 
 from msgspec import Struct
@@ -23,7 +24,7 @@ _MAX_NUMBER_WORDS: Final = 5
 """`one hundred and twenty one` has no more words."""
 
 _CHAPTER_WORDS: Final = (
-    r"chapter|chap\.?|ch\.|canto|stave|letter|adventure|kapitel|kap\.|chapitre|chap|cap[ií]tulo|cap\.|capitolo|глава"
+    r"chapter|chap\.?|ch\.?|canto|stave|letter|adventure|kapitel|kap\.|chapitre|chap|cap[ií]tulo|cap\.|capitolo|глава"
     r"|rozdział|hoofdstuk|kapitola|fejezet|luku|bölüm|κεφάλαιο"
 )
 _CHAPTER_FIRST: Final = re.compile(rf"(?:{_CHAPTER_WORDS})(?:[\s.:#№-]+|(?=\d))(\S.*)", re.IGNORECASE)
@@ -32,7 +33,8 @@ _CHAPTER_ALONE: Final = re.compile(rf"(?:{_CHAPTER_WORDS})\s*[.:]?", re.IGNORECA
 _EASTERN: Final = re.compile(rf"[第제]\s*({HAN_NUMBER}|\d{{1,4}})\s*[章回節节話话幕장화]\s*[.:：—–-]*\s*(.*)")
 _NAMED: Final = re.compile(
     r"(prologue?|epilogue?|preface|foreword|introduction|interlude|afterword|conclusion|prolog|epilog|prólogo"
-    r"|epílogo|prologo|epilogo|épilogue|vorwort|nachwort|пролог|эпилог|préface|прологъ)\s*[.:—–-]*\s*(.{0,60})",
+    r"|epílogo|prologo|epilogo|épilogue|vorwort|nachwort|пролог|эпилог|préface|прологъ"
+    r"|序章|楔子|引子|尾声|尾聲|终章|終章|プロローグ|エピローグ)\s*[.:：—–-]*\s*(.{0,60})",
     re.IGNORECASE,
 )
 _INTERLUDE: Final = "interlude"
@@ -47,11 +49,38 @@ _ORDINAL_DIVISION: Final = re.compile(
     re.IGNORECASE,
 )
 _SCENE: Final = re.compile(r"(?:scene|szene|scène|escena|scena|сцена|явление)\s+(\S.*)", re.IGNORECASE)
+_COUNTED_WORDS: Final = (
+    r"day|night|episode|entry|section|tag|nacht|folge|jour|nuit|épisode|día|noche"
+    r"|episodio|giorno|notte|день|ночь"
+)
+_COUNTED: Final = re.compile(rf"(?:{_COUNTED_WORDS})\s+(\S.*)", re.IGNORECASE)
+_COUNTED_LAST: Final = re.compile(rf"(?:the\s+)?(\S+)\s+(?:{_COUNTED_WORDS})\b\s*[.:—–-]*\s*(.*)", re.IGNORECASE)
+_MONTH: Final = (
+    r"(?:jan|feb|mar|märz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez|janv|févr|mars|avr|juin|juil|août|déc)"
+    r"[a-zéû]*\.?"
+)
+_DATE: Final = re.compile(
+    rf"(?:\w+,? )?(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)"
+    r"(?:,? \d{4})?\.?",
+    re.IGNORECASE,
+)
+_MAX_TITLE_CHARACTERS: Final = 50
+_MIN_TITLED: Final = 3
+"""So many lines in capitals or dates that stand alone are headings of a book that has no others."""
+_MIN_TITLED_CHARACTERS: Final = 300
+"""The text that the middle one of them has behind it at least: less, and they are labels, signs or letters."""
+_ORNAMENTED: Final = re.compile(r"[~<•·–—-]+[ \t]*(\S.*?)[ \t]*[~>•·–—-]+")
+"""A line with the same kind of ornament at both ends: - 7 -, ~ The Ferry ~."""
 _LONE_NUMBER: Final = re.compile(r"[№#]?\s*(\d{1,3}|[IVXLC]{1,8})\s*\.?")
-_NUMBERED: Final = re.compile(r"(\d{1,3}|[IVXLC]{1,8})\s*(?:[.:)]|\s[—–-])\s*(?=\S)(?!\d)(.{1,70})")
+_NUMBERED: Final = re.compile(
+    r"(\d{1,3}|[IVXLC]{1,8})\s*(?:[.:)]|\s[—–-])\s*(?=\S)(?!\d)(.{1,70})|(\d{1,3}) (?=[^\Wa-z_]{2})[^a-z]{2,60}"
+)
+"""7. The Ferry; without a mark behind the number the rest must be in capitals: 7 ORLA."""
 _MARKDOWN: Final = re.compile(r"#{1,3}\s+(\S.*)")
 _LINE: Final = re.compile(r"^[^\n]*$", re.MULTILINE)
 _SEPARATOR: Final = re.compile(r"\s*[.:,—–\])-]+\s*")
+_OF_SO_MANY: Final = re.compile(r"(?:of|/|von|de|di|из)\s*\w+", re.IGNORECASE)
+"""How many there are, behind the number of one: Part 2 of 3, Chapter 2/3."""
 _CONTINUED: Final = (",", ";", "，", "；", "。")
 """Marks at the end of a line that is a sentence, or the first line of a long heading."""
 
@@ -63,6 +92,10 @@ NUMBER: Final = "number"
 WORD: Final = "word"
 MARKDOWN: Final = "markdown"
 NUMBERED: Final = "numbered"
+COUNTED: Final = "counted"
+"""A day, a night, a scene or an episode with its number; a chapter only in a book that has no others."""
+TITLED: Final = "titled"
+"""A line in capitals or a date; a chapter only in a book without any other heading."""
 
 Span = tuple[int, int]
 
@@ -94,28 +127,37 @@ def find_headings(text: str, low: int, high: int) -> list[Heading]:
         by_kind.setdefault(heading.kind, []).append(heading)
     divisions = by_kind.get(DIVISION, [])
     # Where chapters are called so, numbered lines are verses, lists or letters and no headings.
-    for kinds, least in (
-        ((CHAPTER,), 1),
-        ((SCENE,), 2 if divisions else len(read) + 1),
-        ((NUMBER,), 1),
-        ((WORD,), 2),
-        ((MARKDOWN,), 1),
-        ((NUMBERED,), 2),
-        ((DIVISION,), 1),
-        ((NAMED,), 1),
+    for kind, least, must_count in (
+        (CHAPTER, 1, False),
+        (SCENE, 2 if divisions else len(read) + 1, False),
+        (NUMBER, 1, False),
+        (WORD, 2, True),
+        (MARKDOWN, 1, False),
+        (NUMBERED, 2, False),
+        (COUNTED, 2, True),
+        (SCENE, 2, True),
+        (DIVISION, 1, False),
+        (TITLED, _MIN_TITLED, False),
+        (NAMED, 1, False),
     ):
-        if sum(len(by_kind.get(kind, ())) for kind in kinds) >= least and _is_counted(by_kind, kinds):
-            taken = (*kinds, NAMED, DIVISION)
-            return [heading for heading in read if heading.kind in taken]
+        found = by_kind.get(kind, [])
+        if len(found) < least or (must_count and not _go_up(found)):
+            continue
+        if kind != TITLED or _have_bodies(found, high):
+            return [heading for heading in read if heading.kind in (kind, NAMED, DIVISION)]
     return []
 
 
-def _is_counted(by_kind: dict[str, list[Heading]], kinds: Sequence[str]) -> bool:
-    """Return whether number words alone on a line count chapters: they begin with one, and go up by one."""
-    if kinds != (WORD,):
-        return True
-    numbers = [heading.number for heading in by_kind[WORD]]
-    return numbers == list(range(1, len(numbers) + 1))
+def _go_up(headings: Sequence[Heading]) -> bool:
+    """Return whether lines that need not be headings count chapters: they begin with one, and go up by one."""
+    return [heading.number for heading in headings] == list(range(1, len(headings) + 1))
+
+
+def _have_bodies(titled: Sequence[Heading], high: int) -> bool:
+    """Return whether most lines without a number have as much text behind them as a chapter or a letter has."""
+    edges = [*(heading.start for heading in titled), high]
+    lengths = sorted(after - heading.end for heading, after in zip(titled, edges[1:], strict=True))
+    return lengths[len(lengths) // 2] >= _MIN_TITLED_CHARACTERS
 
 
 def _candidate_lines(text: str, low: int, high: int) -> Iterator[Span]:
@@ -124,6 +166,8 @@ def _candidate_lines(text: str, low: int, high: int) -> Iterator[Span]:
     for match in _LINE.finditer(text, low, high):
         line = match.group()
         stripped = line.strip().strip("*_=[] ")
+        if ornamented := _ORNAMENTED.fullmatch(stripped):
+            stripped = ornamented[1]
         if stripped and after_blank and len(stripped) <= _MAX_MARKED_CHARACTERS:
             start = match.start() + line.index(stripped)
             yield start, start + len(stripped)
@@ -154,12 +198,13 @@ def _read_line(text: str, line: Span) -> Iterator[Heading]:
         return
     kind, number, shares = _read_other(written, is_marked)
     if kind:
-        yield Heading(start, end, kind, clean_title(written), number, shares)
+        is_shouted = kind == TITLED and written.isupper()
+        yield Heading(start, end, kind, capwords(written) if is_shouted else clean_title(written), number, shares)
 
 
 def _read_other(written: str, is_marked: bool) -> tuple[str, int | None, bool]:
     """Return kind and number of a line that names no chapter, and whether it shares the number before it."""
-    if (match := _NAMED.fullmatch(written)) and written[0].isupper() and match[2][-1:] not in (".", ","):
+    if (match := _NAMED.fullmatch(written)) and not written[0].islower() and match[2][-1:] not in (".", ","):
         return NAMED, None, match[1].lower() == _INTERLUDE
     if _CHAPTER_ALONE.fullmatch(written) and (written[0].isupper() or is_marked):
         return CHAPTER, None, False
@@ -171,9 +216,29 @@ def _read_other(written: str, is_marked: bool) -> tuple[str, int | None, bool]:
         (MARKDOWN, 0 if is_marked else None),
         (WORD, read_number(written.rstrip(".")) if written.isupper() or written.istitle() else None),
         (NUMBERED, _read_pattern(_NUMBERED, written)),
+        (COUNTED, _read_counted(written)),
+        (TITLED, 0 if _is_titled(written) else None),
     )
     kind, number = next(((kind, number) for kind, number in readings if number is not None), ("", None))
-    return kind, None if kind == MARKDOWN else number, False
+    return kind, None if kind in (MARKDOWN, TITLED) else number, False
+
+
+def _is_titled(written: str) -> bool:
+    """Return whether a line is in capitals without the mark of a sentence, or a date."""
+    if len(written) > _MAX_TITLE_CHARACTERS:
+        return False
+    is_in_capitals = written.isupper() and written[0].isalpha() and written[-1] not in ".,;:!?-—–\"”'’)"
+    return is_in_capitals or _DATE.fullmatch(written) is not None
+
+
+def _read_counted(written: str) -> int | None:
+    """Return the number of a day, a night, a scene or an episode: Day 1, The Second Night."""
+    if match := _COUNTED.fullmatch(written):
+        split = _split_number(match[1])
+        return split[0] if split is not None and not _is_sentence(*split[1:]) else None
+    if (match := _COUNTED_LAST.fullmatch(written)) and written[0].isupper() and not _is_sentence("", match[2]):
+        return read_number_word(match[1])
+    return None
 
 
 def _read_scene(written: str) -> int | None:
@@ -184,7 +249,7 @@ def _read_scene(written: str) -> int | None:
 
 def _read_pattern(pattern: re.Pattern[str], written: str) -> int | None:
     match = pattern.fullmatch(written)
-    return read_number(match[1]) if match else None
+    return read_number(match[1] or match[match.lastindex or 1]) if match else None
 
 
 def _read_chapter(written: str) -> int | None:
@@ -208,6 +273,8 @@ def _is_sentence(separator: str, title: str) -> bool:
         return False
     if separator.strip():
         return False
+    if _OF_SO_MANY.fullmatch(title):
+        return False
     return (title[0].islower() and not title.startswith(("in which", "of the"))) or title.endswith(_CONTINUED)
 
 
@@ -223,7 +290,7 @@ def _read_division(written: str) -> int | None:
 
 def _split_number(rest: str) -> tuple[int, str, str] | None:
     """Return the number with which some words begin, the mark behind it and the title, or None."""
-    words = list(re.finditer(r"[^\s.:,—–\]()]+", rest))[:_MAX_NUMBER_WORDS]
+    words = list(re.finditer(r"[^\s.:,/—–\]()]+", rest))[:_MAX_NUMBER_WORDS]
     # The longest first, so that `twenty one` is not twenty.
     for count in range(len(words), 0, -1):
         end = words[count - 1].end()
@@ -251,8 +318,20 @@ def _join_numbers(headings: Sequence[Heading]) -> list[Heading]:
 
 
 def clean_title(written: str) -> str:
-    """Return a heading in one line, without marks at its end; CHAPTER becomes Chapter, and XIV stays."""
-    plain = " ".join(written.split()).rstrip(".:—–- ")
-    first, _, rest = plain.partition(" ")
-    is_word = first.isupper() and len(first) > 1 and read_number(first.rstrip(".:")) is None
-    return f"{first.capitalize()} {rest}".strip() if is_word else plain
+    """Return a heading in one line, without marks at its end; CHAPTER ONE becomes Chapter One, and XIV stays."""
+    first, *rest = " ".join(written.split()).rstrip(".:—–- ").split(" ")
+    if not first.isupper() or len(first) < 2 or read_number(first.rstrip(".:")) is not None:
+        return " ".join((first, *rest))
+    count = 0
+    while count < len(rest) and first[-1] not in ".:" and _is_shouted_number(rest[count]):
+        count += 1
+        # What stands behind the colon is the title.
+        if rest[count - 1][-1] in ".:,":
+            break
+    return " ".join((first.capitalize(), *map(str.capitalize, rest[:count]), *rest[count:]))
+
+
+def _is_shouted_number(word: str) -> bool:
+    plain = word.rstrip(".:,").lower()
+    is_number = plain == "the" or all(read_number_word(part) is not None for part in plain.split("-"))
+    return is_number and word.isupper()

@@ -4,21 +4,21 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct
 
 from weft.text import analyze
-from weft.text.addresses import CONTRAST, chooses, read_address, read_scope
+from weft.text.addresses import CONTRAST, chooses, read_address, read_change, read_scope
 from weft.text.differences import NEGATION, find_differing_words
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 """A number with its decimals, a version or a time of day."""
 _REDACTED: Final = re.compile(r"\[redacted: [^\]\n]*\]")
 """The mark of a secret that was taken out: two texts that hold one have nothing in common by it."""
-_FILLERS: Final = frozenset(
-    term for word in ("please", "remember", "note", "always", "really", "sure", "make") for term in analyze(word)
-)
+_FILLER_WORDS: Final = "please remember note always really sure make now currently still today anymore"
+_FILLERS: Final = frozenset(term for word in _FILLER_WORDS.split() for term in analyze(word))
 """Words that a statement can have or lack without saying anything else."""
 _MAX_COMPARED_CHARACTERS: Final = 20_000
 """Characters of each text that are compared, which bounds the time."""
@@ -32,6 +32,20 @@ _CHOOSING: Final = frozenset(
     analyze("use prefer run like want choose pick need have keep write make set call take try go work")
 )
 """Verbs of any choice: "use spaces" and "we use pip" have nothing in common by them."""
+_SEVERAL_AT_ONCE: Final = frozenset(
+    analyze("owns review maintain know like love support cover handle fix add test run lint check put build write")
+)
+"""Verbs with several objects at a time: who owns billing may own search, and one may run both ruff and mypy."""
+_CASE: Final = re.compile(
+    r"\b(?:in|for|on|under|at|of|with)\s+(?:(?:the|our|my|all)\s+)?([\w./-]*[^\W\d][\w./-]*)", re.I
+)
+"""The case that a statement is about: "in YAML", "for the API"."""
+_CHANGED: Final = re.compile(
+    r"\b(?:now|nowadays|these days|any ?more|no longer|from (?:now|today) on|as of (?:now|today)|meanwhile"
+    r"|has (?:been )?(?:changed|moved|switched))\b",
+    re.IGNORECASE,
+)
+"""Words that say that something was otherwise before."""
 _RIVAL_NAMES: Final = """
     tabs spaces | pip uv poetry conda pdm pipenv | npm yarn pnpm bun deno | jest vitest mocha jasmine ava
     pytest unittest nose | black yapf autopep8 ruff | postgres postgresql mysql mariadb sqlite oracle mongodb
@@ -71,6 +85,7 @@ class Judgement(Struct, frozen=True):
 class _Statement(Struct, frozen=True):
     """The content of a text: its significant words in order, its numbers, and whether it negates."""
 
+    text: str
     words: tuple[str, ...]
     numbers: Counter[str]
     is_negated: bool
@@ -100,13 +115,18 @@ def judge(new: str, old: str) -> Judgement:
     # First: a text that negates another has nearly all words in common with it.
     why = _find_contradiction(left, right, difference)
     if why:
-        return Judgement(Verdict.CONTRADICTS, why)
+        # "Staging runs Debian 12 now" says itself that it takes the place of what was said before.
+        is_newer = _CHANGED.search(new) is not None and _CHANGED.search(old) is None
+        return Judgement(Verdict.SUPERSEDES if is_newer else Verdict.CONTRADICTS, why)
     return Judgement(Verdict.SAME if _is_repetition(left, right, difference) else Verdict.OTHER)
 
 
 def _find_new_value(new: str, old: str) -> str:
     """Return how the value that two texts give for one thing has changed; empty if it has not, or is not known."""
     now, before = read_address(new), read_address(old)
+    change = read_change(new)
+    if change is not None and change.ends(old):
+        return f"{change.value!r} instead of {change.instead!r}"
     if now is None or read_scope(new) != read_scope(old):
         return ""
     if before is None:
@@ -126,11 +146,12 @@ def _are_about_two_things(new: str, old: str) -> bool:
 def _read_statement(text: str) -> _Statement:
     # What is named only to be ruled out is no part of the statement, and its "not" negates nothing else.
     compared = CONTRAST.sub("", _REDACTED.sub("", text[:_MAX_COMPARED_CHARACTERS]))
-    terms = (term for term in analyze(NEGATION.sub(" ", compared)) if not _NUMBER.fullmatch(term))
+    # In lower case, because the parts of a name such as GitHub would count as words of their own.
+    terms = (term for term in analyze(NEGATION.sub(" ", compared).lower()) if not _NUMBER.fullmatch(term))
     words = tuple(term for term in terms if term not in _FILLERS)
     # Two negations cancel each other out.
     is_negated = len(NEGATION.findall(compared)) % 2 == 1
-    return _Statement(words, Counter(_NUMBER.findall(compared)), is_negated)
+    return _Statement(compared, words, Counter(_NUMBER.findall(compared)), is_negated)
 
 
 def _difference(left: Sequence[str], right: Sequence[str]) -> _Difference:
@@ -146,27 +167,61 @@ def _find_contradiction(left: _Statement, right: _Statement, difference: _Differ
     """Return what makes two close texts contradict each other, or an empty text."""
     if difference.shared >= _MIN_SHARED:
         if left.numbers - right.numbers and right.numbers - left.numbers:
-            return "another number"
+            return "" if _are_other_cases(left, right) else "another number"
         if left.is_negated != right.is_negated:
             return "one of them negates it"
     # Statements with different numbers are about different cases, not another choice in the same one. And to avoid
     # one thing excludes no other: "never use mocks" goes with "use spaces".
     may_choose = left.numbers == right.numbers and not left.is_negated and not right.is_negated
-    return _find_other_choice(left, difference) if may_choose else ""
+    return _find_other_choice(left, right, difference) if may_choose else ""
 
 
-def _find_other_choice(left: _Statement, difference: _Difference) -> str:
+def _are_other_cases(left: _Statement, right: _Statement) -> bool:
+    """Return whether two statements are about different cases: 2 spaces in YAML, 4 spaces in Python."""
+    cases, others = ({case.lower() for case in _CASE.findall(each.text)} for each in (left, right))
+    return bool(cases and others) and cases.isdisjoint(others)
+
+
+def _find_other_choice(left: _Statement, right: _Statement, difference: _Difference) -> str:
     """Return how two texts that differ in a few words choose different things in one matter, or an empty text."""
-    if difference.shared < _MIN_SHARED_CHOICE:
-        return ""
     chosen, instead = difference.only_left, difference.only_right
     if not chosen or not instead or max(len(chosen), len(instead)) > _MAX_REPLACED_WORDS:
         return ""
-    # A matter in common, as in "… for indentation", or things that are known to take each other's place.
-    has_matter = bool(set(left.words) - set(chosen) - _CHOOSING)
-    if has_matter or any(family & set(chosen) and family & set(instead) for family in _RIVALS):
-        return f"another choice: {' '.join(chosen)!r} instead of {' '.join(instead)!r}"
-    return ""
+    matter = set(left.words) - set(chosen) - _CHOOSING
+    if _are_rivals(chosen, instead):
+        # The words may come in another order: "tabs for indentation", "indentation is done with spaces".
+        is_one_matter = difference.shared >= _MIN_SHARED_CHOICE or bool(matter)
+    else:
+        # A matter in common, as in "… for indentation".
+        is_one_matter = (
+            bool(matter) and difference.shared >= _MIN_SHARED_CHOICE and _exclude_each_other(left, right)
+        )
+    return f"another choice: {' '.join(chosen)!r} instead of {' '.join(instead)!r}" if is_one_matter else ""
+
+
+def _are_rivals(chosen: Sequence[str], instead: Sequence[str]) -> bool:
+    """Return whether two things are known to take each other's place."""
+    return any(family & set(chosen) and family & set(instead) for family in _RIVALS)
+
+
+def _exclude_each_other(left: _Statement, right: _Statement) -> bool:
+    """Return whether two statements differ in one place, and not in the object of a verb that has several."""
+    fillers = _FILLER_WORDS.split()
+    words, others = (
+        [word for word in re.findall(r"\w+", each.text.lower()) if word not in fillers] for each in (left, right)
+    )
+    start = _count_common(words, others)
+    end = _count_common(words[start:][::-1], others[start:][::-1])
+    if set(words[start : len(words) - end]) & set(others[start : len(others) - end]):
+        # They differ in two places: Ann reviews the frontend, and Bob reviews the backend.
+        return False
+    before = analyze(words[start - 1]) if start else []
+    return not _SEVERAL_AT_ONCE.intersection(before)
+
+
+def _count_common(words: Sequence[str], others: Sequence[str]) -> int:
+    """Return how many words two texts begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False)))
 
 
 def _is_repetition(left: _Statement, right: _Statement, difference: _Difference) -> bool:

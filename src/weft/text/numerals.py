@@ -1,4 +1,4 @@
-"""Read numbers as books print them: digits, Roman and Chinese numerals, and number words of eight languages."""
+"""Read numbers as books print them: digits, Roman and Chinese numerals, and number words of nine languages."""
 
 import re
 from itertools import pairwise
@@ -39,6 +39,8 @@ _ORDINALS: Final = (
     "перв втор трет четверт пят шест седьм восьм девят десят одиннадцат двенадцат тринадцат четырнадцат "
     "пятнадцат шестнадцат семнадцат восемнадцат девятнадцат двадцат",
     "eerste tweede derde vierde vijfde zesde zevende achtste negende tiende",
+    "pierwszy drugi trzeci czwarty piąty szósty siódmy ósmy dziewiąty dziesiąty jedenasty dwunasty trzynasty "
+    "czternasty piętnasty szesnasty siedemnasty osiemnasty dziewiętnasty dwudziesty",
 )
 _ORDINAL_ENDINGS: Final = re.compile(r"(?:er|es|en|em|e|ère|a|o|ая|ый|ой|ий|ья|ье|ое|яя)$")
 """The endings by which ordinals agree with the word for a chapter: erstes, première, primera, первая."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Json, Node
+from weft.text.spoken_secrets import KEYWORDS, TEMPLATE_SIGNS, find_spoken_secrets, has_letters_and_digits
 
 _NO_SECRETS: Final = frozenset({"Public IP (ipv4)"})
 """Kinds that detect-secrets finds and a reader may know."""
@@ -45,67 +46,16 @@ TOKENS: Final[Mapping[str, tuple[str, ...]]] = {
 
 _REST_OF_WORD: Final = re.compile(r"(?<=\w)\w+")
 _AUTHORIZATION: Final = re.compile(r"\b(?:bearer|basic)\s+([\w.~+/-]{16,}=*)", re.IGNORECASE)
-_NAMES: Final = r"(?:api|access|auth|private)[_-]?key|secret(?:[_-]?key)?|passw(?:or)?d|passphrase|pwd|token"
+_NAMES: Final = (
+    r"(?:api|access|auth|private)[_-]?key|secret(?:[_-]?key)?|passw(?:or)?d|passphrase|pwd|token|(?-i:[A-Z]_PASS)"
+)
 _UNQUOTED: Final = re.compile(rf"({_NAMES})[ \t]*[=:][ \t]*([^\s'\"`,;(){{}}<>\[\]$]{{6,}}+)(?!\()", re.IGNORECASE)
 _OPTION: Final = re.compile(
     rf"--[\w-]*(?:{_NAMES})[ \t]+([^\s'\"`,;(){{}}<>\[\]$-][^\s'\"`]{{5,}})", re.IGNORECASE
 )
 _SECRET_NAME: Final = re.compile(rf"[\w.-]*(?:{_NAMES})", re.IGNORECASE)
-_VALUE: Final = r"(?:(?P<quote>[\"'`“‘])(?P<quoted>[^\"'`“”‘’\n]{4,80})[\"'`”’]?|(?P<value>[^\s\"'`“”‘’]{4,}))"
-_SPOKEN_NAMES: Final = (
-    # A name in capitals ends like one (`DB_PASSWORD is …`), so an underscore may stand before it.
-    r"(?<![^\W_])(?P<name>pass(?:word|phrase|code|wd|wort)|kennwort|mot de passe|contraseña|senha|pwd?"
-    r"|pass(?=:)|pin(?: code)?"
-    r"|(?:api|access|secret|private|licen[cs]e|recovery|encryption|ssh|account|signing)[ _-]?key"
-    r"|(?:access|auth|api|bearer|refresh|session)?[ _-]?token"
-)
-_SPOKEN: Final = re.compile(
-    rf"{_SPOKEN_NAMES}|secret|cred(?:ential)?s?|login)s?\b"
-    r"[^.\n=:\"'`]{0,40}?(?:\s(?:is|was|are|were|to|reads|says|equals|ist|war|lautet|est|es|é|has)"
-    r"(?: now| still| just| again| been| (?:changed|re-?set|set|updated|rotated) to){0,2}\s+"
-    r"|:\s+|\s+(?:=>?|->|→|⇒)\s+)"
-    rf"{_VALUE}",
-    re.IGNORECASE,
-)
-"""A secret told in a sentence: "the staging password is …", "use the api key: …"."""
-_SPOKEN_BEFORE: Final = re.compile(
-    rf"(?<!\S){_VALUE}\s+(?:is|was|as)\s+(?:(?:the|our|my|your|its|a)\s+)?(?:[\w-]+\s+){{0,3}}?{_SPOKEN_NAMES})"
-    # What the name is but a part of is no secret: "sha256 is the password hash".
-    r"(?=\s*(?:[.,;!?)]|$|(?:for|of|to|on|in|at|and|there|here)\b))",
-    re.IGNORECASE,
-)
-"""A secret told before its name: "… is the staging password"."""
-_LOGIN: Final = re.compile(
-    r"\b(?P<name>log-?in|cred(?:ential)?s?|account)\b[^.\n=:/]{0,30}?(?:\s(?:is|are|was|were)|\s?[:=])\s+"
-    r"[\w.@+-]+\s?[/:|]\s?(?P<value>[^\s\"'`“”‘’]{4,})",
-    re.IGNORECASE,
-)
-"""The second of a pair of a user's name and a password: "the login is admin / …"."""
-_NAMED_KEY: Final = re.compile(
-    r"\b(?P<name>(?:api|access|secret|licen[cs]e|auth)[ _-](?:key|token)"
-    r"|password|passphrase|passwort|passcode|pwd?"
-    # A token is also a word of a text, and what follows one is then a name with signs in it.
-    r"|token(?=\s+[A-Za-z0-9+]{12,}=*(?![\w./-])))\s+"
-    r"(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\n]{4,80})|(?P<value>[^\s\"'`]{8,}))",
-    re.IGNORECASE,
-)
-"""A key that follows its name directly: "api key 8f3k…"."""
-_PIN: Final = re.compile(r"pin\b|passcode", re.IGNORECASE)
-"""Names of secrets that are digits alone."""
-_PATH: Final = re.compile(r"[~.]{0,2}(?:/[\w.{}:-]+){2,}/?")
 ALLOWED_MARK: Final = "pragma: allowlist secret"
 """The words that keep a secret on their line, as other tools write them too: examples and test data are none."""
-_MAX_PLAIN_WORD: Final = 24
-"""A longer run of plain letters is no word of a sentence."""
-_KEYWORDS: Final = (
-    *("key", "pass", "pwd", "secret", "token", "contrase", "bearer", "basic ", "pw"),
-    *(" pin", "pin ", "pin:", "cred", "login", "log-in", "account", "kennwort", "senha"),
-)
-"""A line without one of these sets no secret, so the slow patterns need not run on it."""
-_TEMPLATE_SIGNS: Final = frozenset("$%<{[*")
-"""First characters of values that stand for a secret and are none: variables, placeholders, asterisks."""
-_MIN_SPOKEN_CHARACTERS: Final = 4
-"""Characters of a secret that a sentence names as one; a PIN has four."""
 _MIN_SECRET_CHARACTERS: Final = 6
 """Shorter values are words and numbers more often than secrets."""
 _ASSIGNS: Final = "(?:=|:|:=|=>| +|::)"
@@ -194,10 +144,11 @@ def _find_secrets(text: str, prose: bool) -> Iterator[_Secret]:
     line_start = 0
     for line in text.splitlines(keepends=True):
         lowered = line.lower()
-        if any(word in lowered for word in _KEYWORDS):
+        if any(word in lowered for word in KEYWORDS):
             yield from _find_values(line, line_start)
-            if prose:
-                yield from _find_spoken(line, line_start)
+        if prose:
+            for start, end in find_spoken_secrets(line):
+                yield _Secret(line_start + start, line_start + end, "secret")
         line_start += len(line)
 
 
@@ -233,56 +184,18 @@ def _find_values(line: str, line_start: int) -> Iterator[_Secret]:
         for match in pattern.finditer(line):
             yield _matched_secret(match, kind, line_start)
     for match in _AUTHORIZATION.finditer(line):
-        if _has_letters_and_digits(match[1]):
+        if has_letters_and_digits(match[1]):
             yield _Secret(line_start + match.start(1), line_start + match.end(1), "authorization")
     for match in _UNQUOTED.finditer(line):
         if _is_plausible(match[2], match[1]):
             yield _Secret(line_start + match.start(2), line_start + match.end(2), "secret")
     for match in _OPTION.finditer(line):
-        if _has_letters_and_digits(match[1]):
+        if has_letters_and_digits(match[1]):
             yield _Secret(line_start + match.start(1), line_start + match.end(1), "secret")
     if any(quote in line for quote in "'\"`"):
         for start in range(0, len(line), _PIECE_CHARACTERS):
             # Twice the step, so that a value on the border of two pieces is whole in one of them.
             yield from _find_quoted(line[start : start + 2 * _PIECE_CHARACTERS], line_start + start)
-
-
-def _find_spoken(line: str, line_start: int) -> Iterator[_Secret]:
-    """Yield the secrets that a line tells in a sentence."""
-    for pattern in (_SPOKEN, _SPOKEN_BEFORE, _LOGIN, _NAMED_KEY):
-        for match in pattern.finditer(line):
-            is_quoted = bool(match.groupdict().get("quote"))
-            group = "quoted" if is_quoted else "value"
-            value = match[group] if is_quoted else match[group].rstrip(".,;:!?)]}”’")
-            # Quoted values that are assigned are found by `_find_quoted`; one before its name may be an example.
-            is_meant = (
-                is_quoted
-                and "=" not in line[match.end("name") : match.start(group)]
-                and pattern is not _SPOKEN_BEFORE
-            )
-            if _looks_spoken(value, is_meant=is_meant, is_pin=bool(_PIN.match(match["name"]))):
-                start = line_start + match.start(group)
-                yield _Secret(start, start + len(value), "secret")
-
-
-def _looks_spoken(value: str, *, is_meant: bool, is_pin: bool) -> bool:
-    """Return whether a word of a sentence is a secret: no plain word, number, path, placeholder or name of
-    code."""
-    if len(value) < _MIN_SPOKEN_CHARACTERS or value[0] in _TEMPLATE_SIGNS or "://" in value:
-        return False
-    # Brackets make a type or a call of it.
-    if any(sign in value for sign in "[](){}<>") or _PATH.fullmatch(value):
-        return False
-    if value.isdigit():
-        return is_pin
-    if is_meant:
-        # What is quoted is meant as it stands, but for a name in capitals, which is a variable's.
-        return not value.replace("_", "").isupper()
-    if value.isalpha():
-        return len(value) > _MAX_PLAIN_WORD
-    inner = value[1:-1]
-    has_sign = any(not character.isalnum() and character not in "-_./'’,:=" for character in inner)
-    return _has_letters_and_digits(value) or has_sign
 
 
 def _find_quoted(piece: str, offset: int) -> Iterator[_Secret]:
@@ -302,14 +215,10 @@ def _is_plausible(value: str, name: str) -> bool:
         or any(character.isspace() for character in value)
     ):
         return False
-    if value[0] in _TEMPLATE_SIGNS or not any(character.isalpha() for character in value) or "://" in value:
+    if value[0] in TEMPLATE_SIGNS or not any(character.isalpha() for character in value) or "://" in value:
         return False
     # `token: string` is documentation, while a constant in capitals is mostly set to a real value.
     return name.isupper() or any(character.isdigit() for character in value)
-
-
-def _has_letters_and_digits(value: str) -> bool:
-    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
 class _Formats(Struct, frozen=True):

@@ -34,9 +34,11 @@ _LONE_LINE = re.compile(
     r"|@\w+|//|/\*|\*/|</?\w[^>]*>|[\])}]+[;,)]*\s*$|[\w.\[\]\"']+\s*(?:[-+*/|:]?=|:=)\s*\S)"
     r"|.*(?:[{};]|=>|->)\s*$|\s*[\w.]+\([^()]*\)\s*$"
 )
-# After the mark may come closing quotes and brackets; the next sentence does not begin in lower case.
+# After the mark may come closing quotes and brackets; the next sentence does not begin in lower case. The marks of
+# all scripts come first, because one of a set is found several times as fast as one of several alternatives.
 _SENTENCE_END = re.compile(
-    r"[.!?…]+[\"'”’»)\]]*(?=\s+(?![a-z]))|[。！？｡]+[」』”’）\"']*|[!?]+[\"'”’)\]]*(?=\s)|[।؟]+(?=\s|$)"
+    r"[.!?…。！？｡।؟](?:(?<=[.!?…])[.!?…]*[\"'”’»)\]]*(?=\s+(?![a-z]))|(?<=[。！？｡])[。！？｡]*[」』”’）\"']*"
+    r"|(?<=[!?])[!?]*[\"'”’)\]]*(?=\s)|(?<=[।؟])[।؟]*(?=\s|$))"
 )
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"'“‘])(?:[A-Z]|(?:[A-Za-z]\.)+[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Gen|Col|Capt|Lt|Sen|Rep|Rev|Hon|No"

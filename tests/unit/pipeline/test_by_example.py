@@ -112,3 +112,47 @@ def test_where_nothing_of_the_kind_is_there_no_example_is_made_up(weft: Weft) ->
 )
 def test_the_shape_is_read_from_the_wording(question: str, asked: bool) -> None:
     assert (Shape.EXAMPLE in read_shapes(question).asked) is asked
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
+    """A small web framework: parameter types extend a base, and each middleware is a folder of its own."""
+    folder = tmp_path_factory.mktemp("framework")
+    files = {
+        "README.md": "# App\n\nA framework. To add a new part, write it beside the others of its type.\n",
+        "app/types.py": "class ParamType:\n    name = ''\n"
+        + "".join(
+            f"\n\nclass {name}Type(ParamType):\n    name = '{name.lower()}'\n\n    def convert(self, value):\n"
+            f"        return {name.lower()}_of(value, strict=True)\n"
+            for name in ("Colour", "Weight", "Length", "Angle")
+        ),
+        "app/registry.py": "from app.types import *\n\n\ndef known_types():\n"
+        "    return [ColourType(), WeightType(), LengthType(), AngleType()]\n",
+        "package.json": '{"name": "app", "exports": {\n'
+        + ",\n".join(f'  "./{name}": "./app/middleware/{name}/index.ts"' for name in ("etag", "cors", "cache"))
+        + "}}\n",
+    }
+    for name in ("etag", "cors", "cache"):
+        files[f"app/middleware/{name}/index.ts"] = (
+            f"export const {name} = (options?: Options) => {{\n"
+            f"  return async (c, next) => {{ await next(); c.header('x-{name}') }}\n}}\n"
+        )
+        files[f"app/middleware/{name}/index.test.ts"] = f"it('sets {name}', () => {{ {name}() }})\n"
+    for name, text in files.items():
+        (folder / "work" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "work" / name).write_text(text)
+    with Weft.open(folder / "store") as opened:
+        opened.index(folder / "work")
+        yield opened
+
+
+def test_what_extends_the_base_of_that_name_is_an_example_with_its_method_whole(app: Weft) -> None:
+    context = app.context("How do I add a new parameter type?", max_tokens=500)
+    assert "(ParamType)" in context.text and "_of(value, strict=True)" in context.text
+    assert "known_types" in wanted(context)
+
+
+def test_what_the_folder_of_that_name_holds_is_an_example_with_the_settings_that_list_it(app: Weft) -> None:
+    context = app.context("How do I add a new middleware?", max_tokens=500)
+    assert "await next()" in context.text and "./app/middleware/cors/index.ts" in context.text
+    assert not any(title.startswith("sets") for title in wanted(context))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from weft import Weft
-from weft.interfaces.source_text import log_lines
+from weft.interfaces.source_text import log_lines, texts_of
 from weft.model import View
 
 VIEW = View(("default",))
@@ -124,3 +124,34 @@ def test_the_subject_of_a_commit_counts_more_than_a_long_list_of_what_was_done_o
         page = weft.context("which commit brought support for HTTP/3?", max_tokens=600)
     assert page.text.index("Support http3") < page.text.index("Tidy up")
     assert page.text.count("Support http3") == 1
+
+
+@pytest.fixture
+def two_folders(repository: Path, tmp_path: Path) -> Iterator[Weft]:
+    """The same repository with a folder `routers`, in which the newest commit but one changed something."""
+    (repository / "src" / "routers").mkdir(parents=True)
+    (repository / "src" / "routers" / "trie.py").write_text("def match(path):\n    return path\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "Match by a trie", day=5)
+    (repository / "scales.py").write_text((repository / "scales.py").read_text() + "\n\nROUTER = 'none'\n")
+    git(repository, "commit", "-am", "Name the router of the scales", day=6)
+    with Weft.open(tmp_path / "folders") as opened:
+        opened.index(repository)
+        yield opened
+
+
+@pytest.mark.parametrize("question", ["What changed recently in the router?", "latest changes in src/routers"])
+def test_the_newest_commits_of_a_folder_are_those_that_changed_it(two_folders: Weft, question: str) -> None:
+    text = two_folders.context(question, max_tokens=400).text
+    assert "Match by a trie" in text and "Name the router" not in text
+
+
+def test_the_log_of_a_folder_and_what_stands_in_it_are_listed(two_folders: Weft) -> None:
+    assert subjects(two_folders, "src/routers") == ["Match by a trie"]
+    assert texts_of(two_folders, "src", VIEW) == ["src/, 1 files of code\n  routers/ (1)"]
+    assert texts_of(two_folders, "routers", VIEW) == ["src/routers/, 1 files of code\n  trie.py"]
+
+
+def test_a_commit_that_is_asked_for_names_the_files_that_it_changed(two_folders: Weft, repository: Path) -> None:
+    hash = git(repository, "rev-parse", "--short", "HEAD~1")
+    assert "+2 -0 in src/routers/trie.py" in two_folders.context(f"What did {hash} change?", max_tokens=300).text

@@ -1,4 +1,4 @@
-"""Questions with a shape put what they ask for on the page: of the example repository, a small one, and a novel."""
+"""Questions with a shape bring what they ask for: of the example repository, a small one, and a novel."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,6 +1,7 @@
 """The list of a function's callers is complete, and holds nothing else."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -88,6 +89,27 @@ def test_the_callers_of_a_namesake_are_left_out(depot: Weft) -> None:
     found = printed(depot.context("who calls HeavyCrate.lift?"))
     # What `thing.lift()` means is not known, so that the resolver takes it for a call of either.
     assert found == ["HeavyCrate.stack", "lift_anything", "HeavyCrate.lift"]
+
+
+def test_a_call_beside_the_class_that_is_named_counts_although_others_have_the_method(tmp_path: Path) -> None:
+    folder = tmp_path / "builders"
+    folder.mkdir()
+    for name in ("ShipBuilder", "CartBuilder"):
+        (folder / f"{name}.py").write_text(
+            f"class {name}:\n    def build(self):\n        return 1\n\n\n"
+            f"def {name}_new():\n    return {name}().build()\n"
+        )
+    fill = "".join(f"    number = number + {line}\n" for line in range(14))
+    (folder / "yard.py").write_text(
+        f"def launch(carts, number):\n    carts.build()\n{fill}"
+        "    ready = ShipBuilder().with_sails()\n    return ready.build()\n"
+    )
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(folder)
+        context = weft.context("who calls ShipBuilder.build?")
+    assert "launch" in printed(context)
+    assert "CartBuilder_new" not in printed(context)
+    assert "return ready.build()" in context.text
 
 
 def test_calls_in_tests_count_and_examples_in_documentation_do_not(depot: Weft) -> None:

@@ -26,6 +26,13 @@ Gem::Specification.new do |s|
   s.required_ruby_version = ">= 3.1.7"
 end
 """
+CARGO = """[package]
+name = "ferry"
+rust-version.workspace = true
+{filler}
+[workspace.package]
+rust-version = "1.88"
+"""
 SCRIPTS = "".join(f'    "step{number}": "true",\n' for number in range(40))
 PACKAGE = f"""{{
   "name": "ferry",
@@ -63,6 +70,7 @@ def index(folder: Path, name: str, text: str) -> Weft:
     [
         ("pom.xml", POM.format(filler=FILLER.replace("#", " ")), "For which Java release is it compiled?", ">17<"),
         ("ferry.gemspec", GEMSPEC.format(filler=FILLER), "Which Ruby does it need at least?", ">= 3.1.7"),
+        ("Cargo.toml", CARGO.format(filler=FILLER), "Which minimum Rust version is required?", '"1.88"'),
         ("package.json", PACKAGE, "What is the oldest Node it runs on?", ">= 18.4"),
     ],
 )

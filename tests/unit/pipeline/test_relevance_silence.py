@@ -48,6 +48,16 @@ def test_a_foreign_question_gets_a_short_page_without_sources(weft: Weft, format
     assert context.stats["relevance"] < 0.25
 
 
+@pytest.mark.parametrize("order", ["explain", "please describe", "hey, walk me through", "refactor"])
+def test_an_order_that_the_store_has_never_seen_makes_no_question_foreign(weft: Weft, order: str) -> None:
+    context = weft.context(f"{order} the session cookie")
+    assert [source.key for source in context.sources][:1] == ["docs:Cookies"]
+    assert weft.context(f"{order} the session cookie").stats["relevance"] == pytest.approx(
+        weft.context("the session cookie").stats["relevance"], abs=0.2
+    )
+    assert "mentions" not in weft.context(f"{order} the sourdough").text.replace("mentions sourdough", "")
+
+
 def test_what_came_nearest_is_pointed_to_and_everything_is_in_the_ledger(weft: Weft) -> None:
     context = weft.context(FOREIGN)
     assert 1 <= sum(entry.detail is Detail.POINTER for entry in context.ledger) <= 3

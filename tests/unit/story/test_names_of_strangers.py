@@ -62,6 +62,36 @@ def test_a_surname_may_be_a_saint_s_behind_a_particle() -> None:
     assert named(story, "Marquis").name == "Marquis de St. Aubrac"
 
 
+def test_a_saint_s_surname_may_be_an_everyday_word() -> None:
+    story = told(
+        '"Just so," said Armand St. Just. He had just come. Armand sat. "Well," said Armand. He left just then. '
+        * 3
+    )
+    assert named(story, "Armand").name == "Armand St. Just"
+
+
+def test_a_major_who_is_introduced_is_the_major_from_then_on() -> None:
+    dull = ["The rain fell on the river and nobody came."] * 30
+    story = told(
+        'They knew Major Vance. "Come," said the Major.', *dull, *['"No," said the Major. The Major left.'] * 9
+    )
+    assert "Major" in named(story, "Major Vance").aliases
+
+
+def test_a_mademoiselle_is_no_countess() -> None:
+    story = told(
+        '"Come," said Mademoiselle Suzanne de Brey. Suzanne de Brey smiled. "Go," said the Comtesse de Brey. '
+        "She rose. Suzanne sat. She sang. " * 3
+    )
+    assert named(story, "Suzanne") is not named(story, "Comtesse de Brey")
+
+
+def test_a_title_for_a_woman_is_not_his_whom_the_book_calls_he() -> None:
+    wilbur = '"Ah," said Wilbur Minto. Wilbur sat, and he laughed. Wilbur rose when he saw her. '
+    story = told(wilbur * 2 + '"Why?" asked Miss Minto. ')
+    assert named(story, "Miss Minto") is not named(story, "Wilbur")
+
+
 def test_a_doctor_may_be_a_professor_but_no_colonel() -> None:
     doctor = '"Come," said Dr. Hoorn. He rose. "Good," said Hoorn. He sat. "Friend," said {} Hoorn. He bowed. '
     learned, soldier = told(doctor.format("Professor") * 3), told(doctor.format("Colonel") * 3)
@@ -207,3 +237,40 @@ def test_a_rare_full_name_without_the_usual_one_is_not_taken_for_the_name() -> N
         '"Yes," said Lizzy. Lizzy sat. ' * 30 + "They wrote to Elizabeth Holm, and Elizabeth Holm wrote back."
     )
     assert named(story, "Lizzy").name == "Lizzy"
+
+
+# --- places that look like people --------------------------------------------------------------------------
+
+
+def test_a_woman_whose_surname_is_a_place_is_a_woman() -> None:
+    story = told(
+        'Orla Vale came to the ferry. "Good morning," said Orla. "Well," said Orla. She went to Orla Vale.'
+    )
+    assert named(story, "Orla").kind == "character"
+    story = told('Orla Vale came to the ferry. "Good morning," said Orla. "Well," said Orla. She sat down.')
+    assert (named(story, "Orla").name, named(story, "Orla Vale").kind) == ("Orla", "character")
+
+
+def test_streets_islands_and_towns_are_places_whatever_they_are_called() -> None:
+    story = told(
+        '"Come," said Ruth. Pearl Street was dark. Prince Edward Island was far. Coketown smoked. '
+        'The Severn rose, and the Severn fell. "No," said Ruth. She loved Coketown. They feared the Severn. '
+        "Pearl Street was loud. Prince Edward Island was near. " * 3
+    )
+    places = {entity.name for entity in story.entities if entity.kind == "location"}
+    assert {"Pearl Street", "Prince Edward Island", "Coketown"} <= places
+    assert named(story, "Severn").kind != "character"
+
+
+def test_a_day_is_somebody_only_where_many_speak_by_it() -> None:
+    days = '"Come," he said Sunday. ' * 2 + "They slept on Sunday. She met Ruth on Sunday, and Ruth sang. " * 12
+    assert "Sunday" not in names(told(days))
+    assert "Sunday" in names(told(days + '"I am," said Sunday. He laughed. "You are not," Sunday replied. ' * 9))
+
+
+def test_a_family_in_the_plural_is_nobody_s_other_name() -> None:
+    story = told(
+        '"Come," said Mrs. van der Loon. She rose. The Loons came, and the Loons went. Mr. van der Loon bowed. '
+        '"Well, Loons," said Ruth. ' * 4
+    )
+    assert "Loons" not in names(story)

@@ -30,6 +30,7 @@ _TALK: Final = '"Come," said {0}. {0} laughed. "Stay here," said {0}. He rose.\n
         ("Jack Dawkins, whose real name was Edwin Leigh, came in.", "Edwin Leigh"),
         ("Jack Dawkins was known to his friends by the name of Sparrow.", "Sparrow"),
         ("Jack Dawkins alias Sparrow came in.", "Sparrow"),
+        ("They had heard of Jack Dawkins, known to his friends for some reason as Sparrow.", "Sparrow"),
     ],
 )
 def test_two_names_are_one_person_s_where_the_text_says_so(statement: str, second: str) -> None:

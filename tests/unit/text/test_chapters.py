@@ -191,6 +191,18 @@ def test_a_book_that_ends_earlier_is_parted_like_the_whole(length: int) -> None:
         (("Book One, Chapter One", "Book One, Chapter Two", "Book Two, Chapter One"), [1, 2, 3]),
         (("# The Ferry", "# The Inn"), [1, 2]),
         (("# " + "A very long heading that tells of all who drove out to see a view " * 3, "# Home"), [1, 2]),
+        (("Chapter 0", "Chapter 1", "Chapter 2"), [0, 1, 2]),
+        (("- 1 -", "- 2 -"), [1, 2]),
+        (("~ Chapter 1 ~", "~ Chapter 2 ~"), [1, 2]),
+        (("Ch1", "Ch2"), [1, 2]),
+        (("Part 1 of 3", "Part 2 of 3"), [1, 2]),
+        (("Chapter 1/3", "Chapter 2/3"), [1, 2]),
+        (("1 ORLA", "2 BRAM"), [1, 2]),
+        (("Day 1", "Day 2"), [1, 2]),
+        (("The First Night", "The Second Night"), [1, 2]),
+        (("Scene 1", "Scene 2"), [1, 2]),
+        (("Rozdział pierwszy", "Rozdział drugi"), [1, 2]),
+        (("序章", "第一章", "第二章", "尾声"), [0, 1, 2, 3]),
         (("Chapter I: The Reverend Arthur,\nMr. Emerson and others\nDrive Out", "Chapter II: Home"), [1, 2]),
     ],
 )
@@ -198,6 +210,41 @@ def test_every_common_scheme_of_headings_is_understood(headings: tuple[str, ...]
     text = "\n\n".join(f"{heading}\n\n{PROSE}" for heading in headings)
     assert numbers(text) == expected
     assert all(text[chapter.start : chapter.end] == PROSE.strip() for chapter in find_chapters(text))
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        ("ORLA", "BRAM", "ORLA"),
+        ("THE FERRY", "HOME AGAIN", "LATE"),
+        ("3 May 1893", "4 May 1893", "Monday, May 8th"),
+    ],
+)
+def test_lines_in_capitals_and_dates_are_headings_in_doubt_where_there_are_no_others(
+    headings: tuple[str, ...],
+) -> None:
+    found = find_chapters("\n\n".join(f"{heading}\n\n{PROSE * 3}" for heading in headings))
+    assert [chapter.number for chapter in found] == [1, 2, 3]
+    assert "capitals and dates" in find_doubt(found)
+    numbered = "\n\n".join(f"Chapter {heading}\n\n{PROSE * 3}" for heading in (1, 2))
+    assert numbers(f"{numbered}\n\nNO ADMITTANCE\n\n{PROSE * 3}") == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\n".join(f"{word}\n\nShe read the sign." for word in ("STOP", "GO", "WAIT", "STAY")),
+        "\n\n".join(f"{time} P.M.\n\n{PROSE}" for time in (9, 2)),
+        f"Day 3\n\n{PROSE}\n\nDay 9\n\n{PROSE}",
+    ],
+)
+def test_signs_hours_and_days_that_do_not_count_are_no_chapters(text: str) -> None:
+    assert not has_chapters(text)
+
+
+def test_a_shouted_number_is_written_as_a_word_and_a_shouted_title_stays() -> None:
+    titles = [chapter.title for chapter in find_chapters(f"CHAPTER TWENTY-ONE: HOME\n\n{PROSE}")]
+    assert titles == ["Chapter Twenty-one: HOME"]
 
 
 def test_chapters_know_their_book_and_the_sentence_about_a_chapter_is_none() -> None:

@@ -109,3 +109,51 @@ def test_a_thing_that_can_have_two_qualities_keeps_both() -> None:
 def test_values_of_two_things_with_like_names_are_neither_the_same_nor_a_contradiction() -> None:
     for old in ("We moved the region of Peltovdel to Paris", "We moved the region of Peltovdel to Oregon"):
         assert judge("We moved the region of Peltovbar to Paris", old).verdict is Verdict.OTHER
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Staging runs Debian 12 now", "The staging server runs Debian 11"),
+        ("Lee owns billing now", "Kim owns billing"),
+        ("I live in Hamburg now", "I live in Berlin"),
+        ("I'm vegan", "I'm vegetarian"),
+        ("We moved feature flags from LaunchDarkly to Unleash", "Feature flags are kept in LaunchDarkly"),
+        ("We switched CI from CircleCI to Drone", "CI runs on CircleCI"),
+    ],
+)
+def test_a_text_that_says_that_something_changed_supersedes(new: str, old: str) -> None:
+    assert judge(new, old).verdict is Verdict.SUPERSEDES
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Indentation is done with spaces", "Use tabs for indentation"),
+        ("CI runs on CircleCI", "CI runs on GitHub Actions"),
+        ("prod runs on Nomad", "prod runs on Kubernetes"),
+        ("we use Redis for sessions", "we stopped using Redis"),
+        ("Lee owns billing", "Kim owns billing"),
+    ],
+)
+def test_another_choice_contradicts_in_another_order_and_without_its_parts(new: str, old: str) -> None:
+    assert judge(new, old).verdict is Verdict.CONTRADICTS
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Kim owns search", "Kim owns billing"),
+        ("Always run mypy before committing", "Always run ruff before committing"),
+        ("Put helpers in tests/util", "Put fixtures in tests/data"),
+        ("The parser is fast on small files", "The parser is slow on large files"),
+        ("Bob reviews backend PRs", "Alice reviews frontend PRs"),
+        ("Use 4 spaces in Python", "Use 2 spaces in YAML"),
+    ],
+)
+def test_two_things_that_can_both_be_true_do_not_contradict_each_other(new: str, old: str) -> None:
+    assert judge(new, old).verdict is Verdict.OTHER
+
+
+def test_an_apostrophe_that_was_not_typed_changes_nothing() -> None:
+    assert judge("we dont use mocks", "we don't use mocks").verdict is Verdict.SAME

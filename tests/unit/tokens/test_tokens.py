@@ -19,7 +19,7 @@ from weft import tokens
 from weft.errors import InvalidInput
 from weft.ports import TokenCounter
 from weft.tokens import BOUND_ENCODING, EncodingCounter, counter_for, estimates
-from weft.tokens.bounds import BoundCounter
+from weft.tokens.bounds import BoundCounter, count_exactly
 from weft.tokens.estimates import EstimateCounter, Margin
 
 CL100K = EncodingCounter("cl100k_base")
@@ -65,6 +65,35 @@ def test_ids_are_those_of_the_public_encoding() -> None:
         2294,
         0,
     ]
+
+
+@settings(max_examples=300)
+@given(text=AWKWARD)
+@example(text=PROSE)
+@example(text="Ab'S DON'T we'Re 12345  \t\u2003x\r\n\n  ſ'ſ ")
+def test_without_the_engine_a_count_is_the_same(text: str) -> None:
+    # Once it is loaded, the engine counts.
+    tokens._encoding("cl100k_base")
+    clean = tokens.encodable(text)
+    assert count_exactly(clean) == CL100K.count_whole(clean)
+
+
+def test_a_very_long_word_is_left_to_the_engine() -> None:
+    assert count_exactly("a" * 201) is None
+    assert count_exactly("é" * 101) is None
+    assert count_exactly("-" * 200) is not None
+
+
+def test_a_process_that_counts_little_loads_no_engine() -> None:
+    few, many = "count('Hello there.')", "count('many words ' * 20_000)"
+    program = f"""
+import sys
+from weft.tokens import EncodingCounter
+counter = EncodingCounter("cl100k_base")
+print(counter.{few}, "tiktoken" in sys.modules, counter.{many}, "tiktoken" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3", "False", "40001", "True"]
 
 
 @EXACT

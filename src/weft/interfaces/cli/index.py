@@ -18,6 +18,7 @@ from weft.interfaces.cli import PARTLY_DONE, AsJson, EmbedderSpec, OwnTenant, St
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
+from weft.runtime.heaps import share_heaps
 
 if TYPE_CHECKING:
     from watchfiles import Change
@@ -90,6 +91,7 @@ def index(
             write_report(weft, report, tenant)
         return report
 
+    share_heaps()
     with config.open_weft(store, embedder=embedder, create=True) as weft:
         weft.indexer.confirm_move = _confirm_move
         if dependencies:

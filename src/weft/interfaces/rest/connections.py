@@ -1,7 +1,8 @@
-"""The connections of the service: uvicorn's HTTP protocol with bounds on heads, time and number."""
+"""The connections of the service: uvicorn's HTTP protocol with bounds on bytes around bodies, time and number."""
 
 from asyncio import TimerHandle, Transport
 from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -11,6 +12,10 @@ HEAD_SECONDS: Final = 10.0
 """Seconds from the first byte of a connection, or of its next request, to the end of the headers."""
 _LINGER_SECONDS: Final = 2.0
 """Seconds for which a body that nobody wants is read and dropped, so that its sender sees the answer."""
+SEND_SECONDS: Final = 30.0
+"""Seconds in which a caller takes what waits to be sent to it, some hundred kilobytes at most."""
+_MOST_PIPELINED: Final = 16
+"""Requests that may wait behind the one that is answered: 256 kilobytes hold thousands of them."""
 MAX_CONNECTIONS: Final = 2000
 """Connections of one process; each takes some kilobytes."""
 
@@ -21,17 +26,22 @@ _ANSWER: Final = (
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """A connection that refuses heads that are too large or too slow, and bodies that nobody reads."""
+    """A connection that refuses heads that are too large or too slow, and gives up on callers that do not read."""
 
     head_seconds: ClassVar[float] = HEAD_SECONDS
     linger_seconds: ClassVar[float] = _LINGER_SECONDS
+    send_seconds: ClassVar[float] = SEND_SECONDS
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._head_bytes = 0
         self._in_head = True
+        # Bytes after the head that are no part of the body: sizes of chunks, their extensions, and trailers.
+        self._framing_bytes = 0
+        self._body_bytes = 0
         self._head_timer: TimerHandle | None = None
         self._linger_timer: TimerHandle | None = None
+        self._send_timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Accept a connection, unless there are too many."""
@@ -60,15 +70,45 @@ class BoundedProtocol(HttpToolsProtocol):
                 )
                 return
             self._head_bytes += len(data)
+        else:
+            # Trailers are joined like headers, and sizes of chunks may carry endless extensions.
+            if self._framing_bytes > MAX_HEAD_BYTES + self._body_bytes:
+                self._refuse("400 Bad Request", "Send a body in larger chunks, without extensions and trailers.")
+                return
+            self._framing_bytes += len(data)
         super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        """Begin a request, unless too many wait on this connection."""
+        if len(self.pipeline) >= _MOST_PIPELINED:
+            # The parser passes this on as a request that cannot be read, and the connection is closed.
+            raise ValueError(f"more than {_MOST_PIPELINED} requests wait for their answers")
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header; a trailer comes when it has been decided already who asks, and counts for nothing."""
+        if self._in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Begin the request."""
-        self._in_head = False
+        self._in_head, self._framing_bytes, self._body_bytes = False, 0, 0
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+        if not self.url.startswith((b"/", b"*")):
+            # A name in the request line goes before the one in Host. Where they differ there are two names, and a
+            # request with two is refused.
+            asked = urlsplit(self.url).netloc
+            if any(name == b"host" and value != asked for name, value in self.headers):
+                self.headers.append((b"host", asked))
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        self._body_bytes += len(body)
+        self._framing_bytes -= len(body)
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Begin to count the next head."""
@@ -79,10 +119,35 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Give a body that was not read a moment to end."""
-        if not self._in_head and not self.transport.is_closing():
+        """Give a body that was not read a moment to end; one that arrives may be that of a request that waits."""
+        if not self._in_head and not self.pipeline and not self.transport.is_closing():
             self._linger_timer = self.loop.call_later(self.linger_seconds, self.transport.abort)
+        self._watch_reader()
         super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """Wait for a caller that does not take what is sent, but not for ever."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """Go on; the rest has as much time again."""
+        super().resume_writing()
+        self._watch_reader()
+
+    def _watch_reader(self) -> None:
+        """Give the caller its time for what waits to be sent, if anything does."""
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None
+        if self.transport.get_write_buffer_size():
+            self._send_timer = self.loop.call_later(self.send_seconds, self._stop_sending)
+
+    def _stop_sending(self) -> None:
+        """Give up on a caller that has not taken what was sent; a connection that is closing would wait for it."""
+        self._send_timer = None
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
 
     def _start_head(self) -> None:
         self._head_timer = self.loop.call_later(self.head_seconds, self._head_too_slow)
@@ -105,7 +170,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _cancel_timers(self) -> None:
-        for timer in (self._head_timer, self._linger_timer):
+        for timer in (self._head_timer, self._linger_timer, self._send_timer):
             if timer is not None:
                 timer.cancel()
-        self._head_timer = self._linger_timer = None
+        self._head_timer = self._linger_timer = self._send_timer = None

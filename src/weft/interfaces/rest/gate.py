@@ -50,10 +50,11 @@ _KEPT_FOR_SMALL_BYTES: Final = 16 * _MIB
 callers with 8 MiB each must not fill the memory, and must not keep questions out."""
 _BODY_SECONDS: Final = 30.0
 """Seconds for a whole body: 8 MiB at two megabits a second."""
-_SEND_SECONDS: Final = 30.0
-"""Seconds that a caller may take to receive a part of its answer."""
-_LARGE_PART_BYTES: Final = 64 * _KIB
-"""Bytes of a part of an answer that may have to wait for the caller; smaller ones go into the system's buffers."""
+_SEND_SECONDS: Final = 120.0
+"""Seconds that a caller may take to receive a large answer, which is kept in memory meanwhile."""
+_PART_BYTES: Final = 64 * _KIB
+"""Bytes of an answer that are given to the connection at once. It takes any number and keeps them until the caller
+does, so that answers nobody reads would fill the memory; the next part waits until the last one is taken."""
 _MAX_PATH_BYTES: Final = 60 * _KIB
 _MAX_HEADERS: Final = 100
 _MAX_HEADERS_BYTES: Final = 32 * _KIB
@@ -228,10 +229,15 @@ class _Answer:
         self.leave_lane()
         if self.is_recorded:
             self._record(message)
-        if len(message.get("body", b"")) < _LARGE_PART_BYTES:
+        body = message.get("body", b"")
+        if len(body) <= _PART_BYTES:
             await self._send(message)
             return
-        await asyncio.wait_for(self._send(message), _SEND_SECONDS)
+        last = (len(body) - 1) // _PART_BYTES * _PART_BYTES
+        async with asyncio.timeout(_SEND_SECONDS):
+            for start in range(0, last, _PART_BYTES):
+                await self._send({**message, "body": body[start : start + _PART_BYTES], "more_body": True})
+            await self._send({**message, "body": body[last:]})
 
     def _record(self, message: Message) -> None:
         if message["type"] == "http.response.start":

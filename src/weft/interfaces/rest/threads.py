@@ -1,12 +1,13 @@
 """Set up what the threads of a process of the service share: the interpreter and the memory."""
 
-import ctypes
 import gc
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
+
+from weft.runtime.heaps import share_heaps
 
 _SWITCH_SECONDS: Final = 0.001
 """Seconds that a thread which computes keeps the interpreter while another waits for it. Light questions let go of
@@ -17,11 +18,6 @@ other all the time."""
 _COLLECT_AFTER: Final = 50_000
 """Values that are made and not yet freed before Python looks for cycles. With its own 700 it looked through all of
 a page right after it was made, while its answer was written: a tenth of the processor time of an answer."""
-_ARENA_MAX: Final = -8
-"""The name of the setting in glibc's malloc.h."""
-_ARENAS: Final = 2
-"""Heaps that all threads share: one for each thread that computes at once. By default glibc makes eight for each
-processor, and each of them keeps the most that any thread ever had in it."""
 
 
 def prepare_threads() -> None:
@@ -53,12 +49,3 @@ class GivingWay:
                 self._blocks -= 1
                 if not self._blocks:
                     sys.setswitchinterval(self._before)
-
-
-def share_heaps() -> bool:
-    """Let all threads take their memory from a few heaps; return whether the system's malloc can be told so."""
-    try:
-        return bool(ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS))
-    except (AttributeError, OSError, TypeError):
-        # Another C library: musl has one heap, and Windows and macOS have none of this kind.
-        return False

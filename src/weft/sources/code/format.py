@@ -35,7 +35,7 @@ from weft.sources.files import (
 from weft.sources.walk_files import File
 from weft.text.redact_source import redact_source
 
-_PARSER_VERSION: Final = "5"
+_PARSER_VERSION: Final = "6"
 """To be changed whenever the same file would give another outline or other nodes; all are then parsed anew."""
 _PASSED_OVER: Final = "passed over"
 """The links state of a file that gets no unit."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.sources.code.outline import Outline, Symbol
-from weft.sources.code.resolve import PACKAGE_FILES, Link, Target, is_test
+from weft.sources.code.resolve import PACKAGE_FILES, RUST_TESTS, Link, Target, is_test
 from weft.sources.files import SourceSettings
 
 _CONTAINS: Final = "contains"
@@ -16,6 +16,8 @@ _TEST_TAG: Final = "test-code"
 """The tag of everything in test files, by which a lens can tell it from what is tested."""
 
 _CONTAINS_WEIGHT: Final = 0.5
+_RUST_TEST: Final = re.compile(r"(?:\s*(?://[^\n]*|#\[[^\n]*)\n)*?\s*#\[(?:(?:\w+::)?test\b|cfg\(test\))")
+"""The attribute of a test, or of what is only built for tests, before its definition."""
 _EDGE_WEIGHTS: Final = {"imports": 0.5, "references": 0.7, "tests": 0.7}
 """Weights by type of edge, 1 for the others: a call says more about two definitions than an import of a file."""
 _CODE_LINE: Final = re.compile(r"^(?!\s*(?:#(?!define|include)|//|/?\*|--)).*\w+\W+\w")
@@ -136,19 +138,26 @@ class _NodeMaker:
         aliases: tuple[Alias, ...] = (),
     ) -> Node:
         first, last = _trim_blank_lines(lines, self.lines)
+        text = "\n".join(self.lines[first - 1 : last])
         return Node(
             key=node_key(self.settings, Target(self.path, name)),
             kind=kind,
             tenant=self.settings.tenant,
             title=title,
             summary=summary,
-            text="\n".join(self.lines[first - 1 : last]),
+            text=text,
             language=self.language,
             fields=fields or {},
-            tags=self.tags,
+            tags=self.tags or _tags_within(name, self.language, text),
             aliases=aliases,
             origin=Origin(self.settings.source, self.path, first, last),
         )
+
+
+def _tags_within(name: str, language: str, text: str) -> tuple[str, ...]:
+    """Return the tags of a definition in a file that is none of tests: Rust keeps tests beside what they test."""
+    is_inner = name == RUST_TESTS or name.startswith(f"{RUST_TESTS}.")
+    return (_TEST_TAG,) if language == "rust" and (is_inner or _RUST_TEST.match(text)) else ()
 
 
 def _list_definitions(outline: Outline) -> str:

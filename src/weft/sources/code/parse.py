@@ -39,8 +39,8 @@ _LEGAL_NOTICE: Final = re.compile(r"copyright|licen[cs]e|SPDX-", re.IGNORECASE)
 _DOC_TAG: Final = re.compile(r"^(?:@\w|:\w+|\.\. |<\w+>$|[A-Z][a-z]+:\s*$)")
 _SPACES: Final = re.compile(r"\s+")
 _KINDS: Final = ("class", "function", "interface", "type", "module", "scope", "test", "suite")
-"""The captures that a query marks as definitions. A test that is written as a call with a title, and a block of such tests,
-are called by their titles, as the programs that run them print these."""
+"""The captures that a query marks as definitions. A test that is written as a call with a title, and a block of
+such tests, are called by their titles, as the programs that run them print these."""
 _TITLED: Final = frozenset({"test", "suite"})
 _TITLE_MARKS: Final = re.compile(r"[\"'`(),#~/\s]+")
 """Quotes of a title, and characters that stand between the parts of a key."""

@@ -34,6 +34,8 @@ _MAX_CANDIDATES: Final = 3
 """Definitions of the same name that a guess is spread over; with more of them it is no guess any more."""
 # Names of several words, such as `read_file` or `readFile`: these are rarely given twice by chance.
 _COMPOUND_NAME: Final = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z0-9][A-Z]")
+RUST_TESTS: Final = "tests"
+"""The module in which Rust keeps the tests of a file, in that file."""
 _TEST_PATH: Final = re.compile(
     r"(?:^|/)(?:tests?|__tests__|specs?)/|(?:^|/)(?:test_|conftest)[^/]*$"
     r"|(?:_test|_spec|\.test|\.spec|Tests?)\.\w+$"
@@ -120,8 +122,7 @@ class Repository:
         is_test_file = is_test(path)
         own = [("", outline.references), *((symbol.name, symbol.references) for symbol in outline.symbols)]
         for name, references in own:
-            # Rust keeps tests in a module `tests` of the file that they test.
-            is_test_code = is_test_file or name.startswith("tests.")
+            is_test_code = is_test_file or name.startswith(f"{RUST_TESTS}.")
             for reference in references:
                 for target, confidence in self._resolve(path, name, reference):
                     is_tested = is_test_code and not is_test(target.path) and reference.kind != "base"

@@ -41,6 +41,15 @@ def read_working_changes(root: Path, source: str, tenant: str) -> Iterator[Node]
         yield _make_node(Origin(source, new[0]), "New files that git does not know yet", "\n".join(new), tenant)
 
 
+def describe_clean_tree(root: Path, source: str, tenant: str) -> Node:
+    """Return a node that says that nothing differs from the last commit, and which one that is."""
+    head = run_git(root, "log", "-1", "--format=%h of %as, %s").stdout.decode("utf-8", "replace").strip()
+    text = (
+        f"The working tree is as in the last commit: {head}." if head else "There is no commit yet, and no file."
+    )
+    return _make_node(Origin(source), f"Nothing in {source} is uncommitted", text, tenant)
+
+
 def _make_node(origin: Origin, title: str, text: str, tenant: str) -> Node:
     return Node(
         key=f"{origin.source}:{origin.file}@working-tree",

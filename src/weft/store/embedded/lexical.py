@@ -55,7 +55,7 @@ _CACHED_QUERIES: Final = 4
 """Queries of the engine that are kept: one question is asked of several kinds, one after the other."""
 _SMALL_HEAP_BYTES: Final = 20_000_000
 """Memory of a writer that adds a few passages; the engine refuses less than 15 MB."""
-_LARGE_HEAP_BYTES: Final = 128_000_000
+_LARGE_HEAP_BYTES: Final = 48_000_000
 """Memory of a writer that indexes in bulk. A larger heap makes fewer segments, which then need less merging."""
 
 

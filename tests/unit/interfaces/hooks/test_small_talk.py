@@ -52,6 +52,11 @@ GO_AHEADS = [
     "cherry-pick that onto the release branch",
     "open a draft pull request",
     "commit what we have so far",
+    "same error as before",
+    "looks like the build is broken again",
+    "check if ci is green",
+    "why did you delete that?",
+    "any questions?",
 ]
 THANKS = [
     "thanks",
@@ -70,6 +75,7 @@ THANKS = [
     "never mind",
     "I don't mind",
     "let's stop here for today",
+    "good catch!",
     "see it again tomorrow",
     "count the words",
     "can you read that back?",
@@ -85,6 +91,9 @@ ABOUT_THE_ANSWER = [
     "put that in a table",
     "summarize your answer in three bullet points",
     "could you be more concise?",
+    "write that down in a markdown file",
+    "show me the result first",
+    "read my last message carefully",
 ]
 SMALL_TALK = [
     "how are you?",
@@ -113,6 +122,8 @@ COMMANDS = [
     "pip install -e .",
     "/clear",
     "!ls src",
+    "./gradlew build --info",
+    "go test ./... -run TestFoo",
 ]
 WANTED = [
     "why does the login fail?",
@@ -129,6 +140,10 @@ WANTED = [
     "push notifications are not sent",
     "commit hooks are skipped on Windows",
     "run the migration for tenants",
+    "why does the build fail?",
+    "how are errors logged?",
+    "write a markdown file about routing",
+    "make sure ./scripts/build.sh sets the version",
     "undo stack loses entries",
     "continue button does nothing",
     "fix the test for stream_with_context",

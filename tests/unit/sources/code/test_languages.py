@@ -1,9 +1,12 @@
 """Every language gives its definitions, what stands above them, and what they refer to."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+from weft import Weft
+from weft.model import Filter
 from weft.sources.code.languages import LANGUAGES, find_language
 from weft.sources.code.outline import Outline, pack, unpack
 from weft.sources.code.parse import describe_snippet, parse_outline
@@ -713,3 +716,28 @@ def test_tests_of_a_class_of_elixir_and_of_a_macro_of_cpp_have_their_titles() ->
     ]
     text = "TEST_F(OrderTest, AddsTax) { total(); }\nint total() { return 1; }\n"
     assert [symbol.name for symbol in parse_outline(text, cpp).symbols] == ["OrderTest AddsTax", "total"]
+
+
+def test_a_test_that_a_macro_of_rust_makes_is_a_function_of_its_name() -> None:
+    rust = find_language("misc.rs")
+    assert rust is not None
+    text = (
+        "// Lists.\nmytest!(lists_files, |dir: Dir| {\n    dir.create();\n});\ncriterion_group!(benches, one);\n"
+    )
+    assert [(each.name, each.kind, each.first_line) for each in parse_outline(text, rust).symbols] == [
+        ("lists_files", "function", 1)
+    ]
+
+
+def test_tests_of_rust_are_test_code_wherever_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "lib.rs").write_text(
+        "/// Weigh it.\npub fn weigh() -> u8 { 1 }\n\n#[cfg(test)]\n#[test]\nfn weighs() { weigh(); }\n\n"
+        "#[tokio::test]\nasync fn waits() { weigh(); }\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n"
+        "    #[test]\n    fn weighs_one() { assert_eq!(weigh(), 1); }\n}\n"
+    )
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(tmp_path / "src")
+        tagged = {node.title for node in weft.nodes(filter=Filter(tags=("test-code",)))}
+    assert {"weighs", "waits", "tests.weighs_one"} <= tagged
+    assert "weigh" not in tagged

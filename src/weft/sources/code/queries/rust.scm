@@ -8,6 +8,10 @@
 (macro_definition name: (identifier) @name) @function
 (impl_item type: [(type_identifier) (generic_type) (scoped_type_identifier)] @name body: (_) @body) @scope
 
+; A test that a macro makes of its name and a body, as in `mytest!(lists_files, || { ... });`.
+(source_file (expression_statement (macro_invocation
+  (token_tree . (identifier) @name . "," (token_tree . "{") @body . ")" .))) @test)
+
 (impl_item trait: (type_identifier) @base)
 (impl_item trait: (generic_type type: (type_identifier) @base))
 (trait_item bounds: (trait_bounds (type_identifier) @base))

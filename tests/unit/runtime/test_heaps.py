@@ -8,7 +8,7 @@ import pytest
 
 _COUNT = """
 import threading
-from weft.interfaces.rest.threads import share_heaps
+from weft.runtime.heaps import share_heaps
 
 if {shared}:
     assert share_heaps()
