@@ -26,10 +26,12 @@ from msgspec.structs import asdict, replace
 
 from weft.api import Weft
 from weft.model import Filter, Node, View
+from weft.pipeline.calibration import CALIBRATIONS, Calibration, Evidence
 from weft.pipeline.query import understand
-from weft.pipeline.relevance import CALIBRATIONS, Calibration, Evidence, Gauge, Measures, is_about_whole
+from weft.pipeline.relevance import Gauge, Measures
 from weft.pipeline.retrieve import search
 from weft.profiles.types import Probe
+from weft.text.sentences import is_about_whole
 
 SAMPLE_SIZES = (1, 4, 20, 100)
 """Nodes of a store that a small store is made of, beside those that hold the facts of its question."""

@@ -28,7 +28,7 @@ import psutil
 from bench.load import post, put_load, repeat
 from bench.world import world
 from weft.api import Weft
-from weft.interfaces.keys import Grant, KeyRing, Limits
+from weft.interfaces.keys import Grant, KeyRing, Limits, Scope
 
 KINDS = ("faq", "playbook", "permission_rule", "concept", "faq", "playbook", "concept", "example", "entity")
 EDGES_A_NODE = 4
@@ -122,7 +122,7 @@ def start(store: Path, port: int, workers: int) -> subprocess.Popen[bytes]:
 
 def make_key(store: Path) -> dict[str, str]:
     """Return the header of a key that may ask as much as it likes: it stands for many callers."""
-    grant = Grant("bench", ("*",), limits=Limits(concurrent=10_000))
+    grant = Grant("bench", ("*",), (Scope.READ, Scope.WRITE), limits=Limits(concurrent=10_000))
     return {"Authorization": f"Bearer {KeyRing(store).create(grant, datetime.now(UTC))[1]}"}
 
 

@@ -1,7 +1,7 @@
 """Does the hook for prompts know when to speak?
 
 python -m bench.silence --httpx FOLDER --gin FOLDER --pytest FOLDER --rack FOLDER --aiohttp FOLDER
-    --vault FOLDER --novel FOLDER
+    --express FOLDER --gson FOLDER --cobra FOLDER --vault FOLDER --novel FOLDER
 
 Each folder holds a repository, vault or novel that was indexed in place (`weft index .`). Prompts that want
 nothing and prompts that want something are sent to `weft-hook`, each in a session of its own. Sessions are kept

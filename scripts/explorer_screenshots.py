@@ -51,7 +51,7 @@ VIEWS: dict[str, tuple[list[tuple[str, object]], str]] = {
     "ask": ([*REFUND, ("line", 6)], ""),
     "why": (
         [*REFUND, ("pane", "why"), ("line", 6)],
-        "document.getElementById('why-name').value = 'Which table do I use for revenue?';"
+        "document.getElementById('why-name').value = 'The customer returns goods after thirty days. What now?';"
         "document.getElementById('why-not').requestSubmit();",
     ),
     "around": ([*NOVEL, ("pane", "why"), ("side", "around"), ("line", 5)], ""),

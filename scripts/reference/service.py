@@ -19,7 +19,7 @@ def service_page() -> str:
     document = openapi_document()
     lines = head(
         "Routes of the service",
-        "Every route of `weft serve` with what it takes and answers. [The knowledge service](../rest.md) explains "
+        "Every route of `weft serve` with what it takes and answers. [The service over HTTP](../rest.md) explains "
         "them with examples; a running service has the same as `/openapi.json` and, to try out, at `/docs`.",
         _ERRORS,
     )

@@ -77,7 +77,34 @@ IN_OTHER_WORDS = {
 Their words now stand in the descriptions of the pages. So this says that words put there are found, and not how
 other new words fare.
 """
-MIN_SHARES_FOUND = {"questions": 0.9, "in other words": 0.8}
+FIRST_WEEK = {
+    "How do I remove Weft from my computer again?": ("install.md",),
+    "Where does Weft keep its data on disk?": ("install.md", "cli.md", "reference/settings.md"),
+    "How do I use Weft on a machine without internet?": ("install.md", "compare.md"),
+    "How do I stop my agent from seeing the same text twice?": ("diff.md", "how-to/many-agents.md", "hooks.md"),
+    "How do I make Weft read my repository every night?": ("how-to/write-a-source.md", "operations.md", "cli.md"),
+    "Which language model do I need?": ("install.md", "compare.md", "index.md", "cli.md"),
+    "How do I ask a question from a shell script and get JSON?": ("cli.md",),
+    "How do I limit how much each API user may ask?": ("rest.md", "operations.md", "cli.md"),
+    "How do I see which note a sentence came from?": ("concepts/ledger.md", "explorer.md", "how-to/notebooks.md"),
+    "How do I find contradictions in my novel?": ("story.md",),
+    "How do I read a Scrivener project?": ("story.md", "tutorials/novelist.md", "sources.md"),
+    "How do I index only Python files?": ("sources.md", "cli.md"),
+    "How do I combine two topics on one page?": ("cli.md", "reference/mcp-tools.md", "request.md", "rest.md"),
+    "Does Weft work with German text?": ("compare.md", "story.md", "sources.md"),
+    "How do I publish a plugin?": ("plugins.md", "how-to/write-a-source.md"),
+    "How do I undo a correction that I made in the browser?": ("explorer.md", "story.md"),
+    "What does exit code 4 mean?": ("cli.md",),
+    "How do I count tokens for GPT-4o?": ("concepts/budget.md", "decisions/0004-token-counting.md", "cli.md"),
+    "How do I protect stored text from prompt injection?": ("compare.md", "rest.md", "cli.md", "mcp.md"),
+    "How do I delete everything and start over?": ("install.md", "cli.md", "operations.md", "library.md"),
+}
+"""Questions of people's first week: seven of the twenty found their page when they were written.
+
+The others showed what the pages lacked: how to remove Weft, where it keeps its data, how to work without internet,
+how to index only some files.
+"""
+MIN_SHARES_FOUND = {"questions": 0.9, "in other words": 0.8, "first week": 0.85}
 BUDGET_TOKENS = 1000
 DOCS = ROOT / "docs"
 
@@ -90,7 +117,9 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "questions"), [("questions", QUESTIONS), ("in other words", IN_OTHER_WORDS)], ids=MIN_SHARES_FOUND
+    ("kind", "questions"),
+    [("questions", QUESTIONS), ("in other words", IN_OTHER_WORDS), ("first week", FIRST_WEEK)],
+    ids=MIN_SHARES_FOUND,
 )
 def test_nearly_all_questions_find_their_page_first(
     documents: Weft, kind: str, questions: dict[str, tuple[str, ...]]
@@ -105,7 +134,7 @@ def test_nearly_all_questions_find_their_page_first(
 
 
 def test_every_page_that_is_wanted_exists() -> None:
-    wanted = {Path("docs", page) for pages in (QUESTIONS | IN_OTHER_WORDS).values() for page in pages}
+    wanted = {Path("docs", page) for pages in (QUESTIONS | IN_OTHER_WORDS | FIRST_WEEK).values() for page in pages}
     assert [str(page) for page in wanted if not (ROOT / page).exists()] == []
 
 

@@ -364,6 +364,29 @@ def test_a_run_of_another_session_folder_kind_or_target_resolves_nothing(folder:
     assert within(folder, lambda weft: find_experience(weft.workshop(), experience.id)).status == "open"
 
 
+@pytest.mark.parametrize(
+    ("command", "output", "status"),
+    [
+        ("pytest", "FAILED tests/test_cart.py::test_total - KeyError: 'x'\n1 failed, 9 passed in 1s", "open"),
+        ("pytest", "FAILED tests/test_auth.py::test_login - KeyError: 'x'\n1 failed, 9 passed in 1s", "falsified"),
+        (
+            "pytest tests/test_auth.py",
+            "FAILED tests/test_auth.py::test_login - KeyError: 'x'\n1 failed",
+            "falsified",
+        ),
+        ("pytest -k cart", "1 failed in 1s", "open"),
+        ("pytest -k login", "1 failed in 1s", "falsified"),
+        ("go test ./...", "--- FAIL: TestCart (0.00s)\nFAIL", "open"),
+    ],
+)
+def test_of_a_run_of_many_tests_only_those_that_an_experience_names_decide_it(
+    folder: Path, command: str, output: str, status: str
+) -> None:
+    experience = started_here(folder, "Make test_login pass")
+    failed(folder, command, f"Exit code 1\n{output}")
+    assert within(folder, lambda weft: find_experience(weft.workshop(), experience.id)).status == status
+
+
 @pytest.mark.parametrize("way", ["interrupted", "listing", "background", "missing"])
 def test_what_is_no_outcome_resolves_nothing(folder: Path, way: str) -> None:
     experience = started_here(folder, "Make the login pass")

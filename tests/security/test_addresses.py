@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rest_service import Service, make_key, make_service, running
+from rest_service import Service, make_certificate, make_key, make_service, running
 from weft import config
 from weft.errors import InvalidInput
 from weft.interfaces.rest.addresses import Exposure
@@ -101,6 +101,24 @@ def test_without_keys_a_forwarded_request_is_not_this_machines_own(service: Serv
     assert done.status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Origin": "http://localhost:3000"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}, 201),
+        ({"Sec-Fetch-Site": "none"}, 201),
+    ],
+)
+def test_a_page_of_another_site_changes_nothing_without_keys(
+    service: Service, headers: dict[str, str], status: int
+) -> None:
+    # Browsers send a request without a body anywhere, without asking first.
+    assert service.http.post("/api/admin/snapshots", headers=headers).status_code == status
+
+
 def test_behind_a_proxy_only_the_proxy_is_answered(store: Path) -> None:
     key, exposure = make_key(store, "support"), Exposure(proxies=(PROXY,))
     for client, expected in ((PROXY, 200), ("203.0.113.9", 403)):
@@ -171,35 +189,3 @@ def test_https_is_served_with_a_certificate(store: Path, tmp_path: Path) -> None
                 assert client.get(f"{address}/healthz").status_code == 200
         finally:
             process.terminate()
-
-
-def make_certificate(cert: Path, key: Path) -> None:
-    """Write a certificate of this machine that is its own authority."""
-    import ipaddress
-
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    private, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(private.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
-        )
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(private, hashes.SHA256())
-    )
-    cert.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    key.write_bytes(
-        private.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,12 +14,12 @@ from typing import Any
 import httpx
 import pytest
 
-from rest_service import Service, make_key, make_service, running
+from rest_service import Service, make_certificate, make_key, make_service, running
 from weft import Weft
 from weft.history import History
 from weft.history.sessions import Claims
 from weft.interfaces.keys import Limits, Scope
-from weft.interfaces.rest.connections import BoundedProtocol
+from weft.interfaces.rest.connections import BoundedLoop, BoundedProtocol
 from weft.interfaces.rest.gate import body_limit
 from weft.interfaces.rest.lanes import Lane, LaneName, LaneSize, choose_lane
 from weft.interfaces.rest.problems import Problem
@@ -131,6 +132,48 @@ def test_a_second_head_on_a_connection_has_no_more_time(address: str) -> None:
 def test_a_connection_that_says_nothing_is_closed(address: str) -> None:
     with connect(address) as connection:
         assert answer_to(connection) == b""
+
+
+class FewConnections(BoundedProtocol):
+    """A service that takes few connections."""
+
+    most_connections = 3
+
+
+def test_silent_connections_push_out_each_other_and_nobody_who_asks(service: Service) -> None:
+    with running(service, http=FewConnections) as address:
+        silent = []
+        for number in range(12):
+            silent.append(connect(address))
+            if number % 2:
+                silent[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: ")
+            assert httpx.get(f"{address}/healthz", timeout=10).status_code == 200
+        # Those that came first are closed without an answer.
+        for connection in silent[:8]:
+            assert answer_to(connection) == b""
+        for connection in silent:
+            connection.close()
+
+
+def test_a_caller_that_never_agrees_on_keys_is_let_go(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BoundedLoop, "handshake_seconds", 0.2)
+    files = {"ssl_certfile": str(tmp_path / "cert.pem"), "ssl_keyfile": str(tmp_path / "key.pem")}
+    make_certificate(*map(Path, files.values()))
+    loop = "weft.interfaces.rest.connections:BoundedLoop"
+    with running(service, loop=loop, **files) as address, connect(address) as connection:
+        assert answer_to(connection) == b""
+
+
+def test_a_process_opens_what_files_it_may_and_leaves_some_for_the_store() -> None:
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (200, 1000));"
+        "from weft.interfaces.rest.connections import BoundedProtocol, prepare_connections; prepare_connections();"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], BoundedProtocol.most_connections)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1000", "744"]
 
 
 # --- bodies ---

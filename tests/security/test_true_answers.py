@@ -216,6 +216,23 @@ def test_a_damaged_store_is_unavailable_or_answers_and_never_breaks(store: Path,
     spoilt.served.close()
 
 
+def test_only_this_machine_is_told_where_a_damaged_store_is(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = make_key(store, "support")
+    (store / "weft.sqlite").write_bytes(b"\x13" * 100_000)
+    for client, is_told in (("127.0.0.1", True), ("192.0.2.7", False)):
+        # The log is written to the stream that stands for stderr when the service is made.
+        spoilt = make_service(store, client=client)
+        answers = [spoilt.http.get("/readyz"), spoilt.http.get("/api/nodes?tenant_id=support", headers=key)]
+        for done in answers:
+            assert done.status_code == 503
+            assert (str(store) in done.text) is is_told
+            assert "weft doctor" in done.text
+        assert (str(store) in capsys.readouterr().err) is not is_told
+        spoilt.served.close()
+
+
 def test_values_that_make_no_sense_are_told_as_damage(store: Path) -> None:
     connection = sqlite3.connect(store / "weft.sqlite")
     connection.execute("UPDATE nodes SET kind_id = 999")

@@ -26,9 +26,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Worker = Callable[[Sequence[Item]], Result]
 
-_LOOKAHEAD_BATCHES: Final = 4
-"""Batches that callers submit before they wait for the first: enough to keep both processes busy while one batch
-is written, and few enough to fit into memory."""
+_LOOKAHEAD_BATCHES: Final = 3
+"""Batches that callers submit before they wait for the first: two for the other process and one for this one,
+while one is written. Each takes some ten megabytes."""
 _BATCHES_IN_CHILD: Final = 2
 """Batches that the other process has at a time: one in work, and one to go on with. With more, this process could
 take fewer back when it has nothing else to do."""

@@ -22,8 +22,9 @@ EDGE_TYPE: Final = "mentions"
 _MAX_MENTIONED_NODES: Final = 200
 """A text that names more nodes is an index or a log; further edges would only dilute the graph."""
 
-_TEXTS_PER_BATCH: Final = 500
-"""Texts read, searched and written together: bounds memory and the size of one write."""
+_TEXTS_PER_BATCH: Final = 2_000
+"""Texts whose mentions are written in one transaction, which writes the lists of hubs anew each time: with 500
+that took a quarter longer."""
 _FEW_TEXTS: Final = 1000
 """For fewer texts the names are narrowed down to those that can occur in them before an automaton is built."""
 _SCAN_ALL_RATIO: Final = 5
@@ -108,7 +109,9 @@ class _Scope(Struct, frozen=True):
     candidates: frozenset[int] | None = None
 
     def includes(self, node: Node) -> bool:
-        """Return whether a text is to be scanned."""
+        """Return whether a text is to be scanned; code refers by its own rules."""
+        if is_code(node.language):
+            return False
         return (
             self.everything
             or node.id in self.ids
@@ -200,13 +203,7 @@ def _keep_sure(terms: Sequence[str], word: str) -> Sequence[str]:
 
 
 def _read_prose(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
-    """Yield the nodes whose prose is to be scanned, in the order of their ids; code refers by its own rules."""
-    for node in _read_all(store, tenant, scope):
-        if not is_code(node.language):
-            yield node
-
-
-def _read_all(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
+    """Yield the nodes whose prose is to be scanned, in the order of their ids."""
     if scope.everything or (scope.names is not None and scope.candidates is None):
         # A name to be searched for may stand in any text, so all are read once.
         yield from (row.node for row in store.iterate(tenant) if scope.includes(row.node))

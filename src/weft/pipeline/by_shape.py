@@ -12,7 +12,15 @@ from msgspec import Struct
 
 from weft.model import Candidate, Node
 from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turns, read_topic
-from weft.pipeline.by_history import find_commits, find_history, find_recent, find_recent_about, find_recent_in
+from weft.pipeline.by_event import find_events
+from weft.pipeline.by_history import (
+    find_commits,
+    find_first,
+    find_history,
+    find_recent,
+    find_recent_about,
+    find_recent_in,
+)
 from weft.pipeline.by_release import find_newest_commits, find_release_notes, name_topic
 from weft.pipeline.by_symbol import (
     find_definitions,
@@ -23,7 +31,6 @@ from weft.pipeline.by_symbol import (
     window_around,
 )
 from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with
-from weft.pipeline.excerpt import find_declaration
 from weft.pipeline.folders import find_folder
 from weft.pipeline.outline import (
     OUTLINED_KINDS,
@@ -31,6 +38,7 @@ from weft.pipeline.outline import (
     describe_change,
     find_files_called,
     find_members,
+    part_asked_for,
     shown_first,
 )
 from weft.pipeline.plan import Plan, passes_filter
@@ -38,8 +46,8 @@ from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import measure_nodes
 from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, WORDS, Shape
-from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Span, Wanted
-from weft.pipeline.uses import find_uses, list_users
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Wanted
+from weft.pipeline.uses import asks_only_users, find_uses, list_users
 from weft.ports import NodeRow
 from weft.text import analyze
 
@@ -61,6 +69,8 @@ _WHOLE_VALUE: Final = 0.6
 _SUMMARY_VALUE: Final = 0.7
 _WHOLE_SUMMARY_VALUE: Final = 1.0
 """How much the summary of a day is wanted that is all about the topic, or where there is none."""
+_EVENT_VALUE: Final = 0.6
+"""How much a passage is wanted that tells beside a name of the event in somebody's life that is asked for."""
 _MAX_NAMED_FILES: Final = 2
 """Files of one name that are outlined; many folders have an `__init__.py`."""
 _ASKS_SMALLEST: Final = re.compile(r"(?i)\b(?:smallest|simplest|shortest|minimal|easiest)\b")
@@ -69,9 +79,6 @@ _MAX_EXAMPLE_PARTS: Final = 3
 _ASKS_LANGUAGE: Final = re.compile(rf"(?i)\b(?:{WORDS['language']})(?!\w)")
 """A question about a programming language; where it asks for a manifest, about the versions of it."""
 _ASKS_PACKAGES: Final = re.compile(r"(?i)\b(?:dependenc|packages?|librar|requirements?|install)")
-_ASKS_PARAMETERS: Final = re.compile(
-    r"(?i)\b(?:parameters?|arguments?|keywords?|options?|defaults?|signature|accepts?|takes?|passed)\b"
-)
 
 
 class Subject(Struct, frozen=True):
@@ -110,7 +117,9 @@ def _find_history(subject: Subject) -> Iterator[Wanted]:
     if Shape.RECENT in asked and (not _is_named(subject.shapes) or any(_find_recent(subject))):
         return
     if not any(_find_release(subject)):
-        yield from find_history(subject.plan, subject.query, subject.reading, releases=Shape.RELEASES in asked)
+        releases = Shape.RELEASES in asked
+        yield from find_first(subject.query.text, subject.shapes.names[:2], subject.reading, releases=releases)
+        yield from find_history(subject.plan, subject.query, subject.reading, releases=releases)
 
 
 def _find_recent(subject: Subject) -> Iterator[Wanted]:
@@ -155,6 +164,7 @@ def _find_commits(subject: Subject) -> Iterator[Wanted]:
 def _find_named(subject: Subject) -> Iterator[Wanted]:
     """Yield the definitions of the names in a question; where they are asked for, also a few callers of each."""
     asked = Shape.DEFINITION in subject.shapes.asked
+    is_beside = asks_only_users(subject.query.text, subject.shapes)
     if subject.shapes.type:
         yield from _find_type(subject)
     yield from _find_spelled(subject)
@@ -167,21 +177,13 @@ def _find_named(subject: Subject) -> Iterator[Wanted]:
             value /= 1 if asked or len(definitions) < 4 else 2
             # Only the first is outlined: a name that several have is seldom asked about for all of them.
             members = _choose_members(row.node, subject) if asked and not rank else ()
-            part = _part_first(row.node, subject, asked=asked)
-            yield Wanted(row, Shape.DEFINITION, value, part, alone=False, members=members)
+            part = part_asked_for(row.node, subject.query.text, asked=asked, is_beside=is_beside)
+            yield Wanted(row, Shape.DEFINITION, value, part, alone=is_beside, members=members)
         if not definitions:
             for row, part in find_exports(name, subject.reading):
                 yield Wanted(row, Shape.DEFINITION, top, part, alone=False)
         if asked:
             yield from _uses_of_named(name, definitions, subject)
-
-
-def _part_first(node: Node, subject: Subject, *, asked: bool) -> Span | None:
-    """Return the part of a definition that is shown first: all of its signature where parameters are asked for."""
-    signature = str(node.fields.get("signature") or "")
-    if signature and node.kind not in OUTLINED_KINDS and _ASKS_PARAMETERS.search(subject.query.text):
-        return find_declaration(node.text, signature)
-    return shown_first(node) if asked else None
 
 
 def _find_type(subject: Subject) -> Iterator[Wanted]:
@@ -392,6 +394,11 @@ def _find_opening(subject: Subject) -> Iterator[Wanted]:
         yield Wanted(row, Shape.OPENING, 0.6**rank, part)
 
 
+def _find_event(subject: Subject) -> Iterator[Wanted]:
+    for row, worth, part in find_events(subject.plan.request.question, subject.reading):
+        yield Wanted(row, Shape.EVENT, _EVENT_VALUE * worth, part, alone=False)
+
+
 def _find_ending(subject: Subject) -> Iterator[Wanted]:
     for rank, (row, part) in find_scenes(subject.reading, subject.shapes.chapters, last=True):
         yield Wanted(row, Shape.ENDING, 0.7**rank, part)
@@ -437,5 +444,6 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.SETTINGS: _find_settings,
     Shape.OPENING: _find_opening,
     Shape.ENDING: _find_ending,
+    Shape.EVENT: _find_event,
     **{shape: partial(_find_course, shape) for shape in sorted(OF_CONVERSATIONS)},
 }

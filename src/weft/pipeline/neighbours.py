@@ -20,10 +20,12 @@ from weft.model import Candidate, Detail, Item, Node, NodeRef, Step
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Scale
 from weft.pipeline.retrieve import add_relevance
+from weft.pipeline.shape_phrases import Speaker
 from weft.pipeline.standing import SUMMARY
 from weft.ports import NodeRow, PassageRow, Snapshot
 from weft.render.node_values import turn_heading
 from weft.text import name_words, without_anchor
+from weft.text.terms import STOP_WORDS
 
 SIGNAL: Final = "neighbours"
 """The part of a score that says how relevant the pieces beside a candidate are."""
@@ -50,6 +52,10 @@ _DIGITS: Final = re.compile(r"\d+")
 _CHAPTER: Final = "chapter"
 """Stands for the heading of a chapter's scenes, which is that of the first one printed."""
 _WITH_TEXT: Final = (Detail.WHOLE, Detail.EXCERPT)
+_MAX_ACKNOWLEDGEMENT_CHARACTERS: Final = 40
+_MAX_ACKNOWLEDGING_WORDS: Final = 2
+"""A turn of so few words besides fillers answers nothing that was asked, unless a number is among them."""
+_WORD: Final = re.compile(r"[^\W_]+")
 _EDGE_TYPE: Final = "beside"
 """The type of the step in the path of a candidate that was found beside another one."""
 
@@ -277,3 +283,12 @@ def choose_passages(candidates: Sequence[Candidate], snapshot: Snapshot) -> tupl
         rows += own
         owners += [index] * len(own)
     return rows, owners
+
+
+def only_acknowledges(candidate: Candidate) -> bool:
+    """Return whether a turn of an assistant says nothing but "Noted" or "Good idea", and would only fill."""
+    node = candidate.node
+    if node.fields.get("role") != Speaker.ASSISTANT or len(node.text) > _MAX_ACKNOWLEDGEMENT_CHARACTERS:
+        return False
+    words = [word for word in _WORD.findall(node.text) if word.lower() not in STOP_WORDS]
+    return len(words) <= _MAX_ACKNOWLEDGING_WORDS and not any(map(str.isdigit, node.text))

@@ -14,14 +14,14 @@ Above it, what a search found is left out if it lies far below, so that nothing 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from enum import Enum, auto
-from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Detail
+from weft.pipeline.calibration import CALIBRATIONS, Calibration, Evidence
+from weft.pipeline.neighbours import only_acknowledges
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query
 from weft.pipeline.retrieve import Gathered
@@ -33,8 +33,9 @@ from weft.pipeline.standing import StandingRules, asks_about_person, has_profile
 from weft.ports import Embedder, Snapshot, TermStatistics
 from weft.profiles.types import Frame, Section
 from weft.scoring.bm25 import inverse_frequency, term_hash
-from weft.text import analyze, find_proper_names, name_words
-from weft.text.terms import STOP_WORDS
+from weft.text import analyze, find_proper_names
+from weft.text.sentences import is_about_whole
+from weft.text.terms import ORDERS, STOP_WORDS
 
 CALIBRATED_EMBEDDERS: Final = frozenset({"weft-static-1"})
 """Embedders whose cosines the constants were fitted on; those of others lie elsewhere, so words alone decide."""
@@ -49,15 +50,7 @@ _MAX_LISTED_WORDS: Final = 5
 _MAX_LISTED_CHARACTERS: Final = 40
 _MAX_READ_CHARACTERS: Final = 2_000
 """Characters of a question that are read for unknown words: a pasted log is full of them."""
-_ORDERS_TO_READERS: Final = """
-    clarify debug demonstrate describe elaborate explain find fix hello help hey hi implement improve
-    investigate kindly list look optimise optimize please pls plz refactor show summarise summarize support
-    tell thanks walk
-"""
-_ORDERS: Final = frozenset(term for term in analyze(_ORDERS_TO_READERS))
-_ORDER_HASHES: Final = frozenset(map(term_hash, _ORDERS))
-"""Words that say what is to be done with an answer. Where the store has never seen one, the question is no less
-about the store."""
+_ORDER_HASHES: Final = frozenset(map(term_hash, ORDERS))
 _WORD: Final = re.compile(r"[^\W_][\w.:+#'’-]*")
 _ENDING: Final = re.compile(r"(?:['’]s?|[.:'’-]+)\Z")
 
@@ -78,46 +71,21 @@ _PARTS_BY_KIND: Final = frozenset(
     f"shape_{shape}" for shape in (Shape.TESTS, Shape.FLOW, Shape.EXAMPLE, Shape.MANIFEST, Shape.AUTOMATION)
 )
 """The values of what is found by its kind, whatever the question is about: tests, calls, a manifest."""
+_REACHED_PARTS: Final = (
+    *("start", "named", "bridge"),
+    # Every turn of the person is counted, the one that a search hardly found like the one that none found.
+    *(f"shape_{shape}" for shape in (Shape.ORDER, Shape.COUNT, Shape.SUMMARY)),
+)
+"""The values of what something else than a search for the question speaks for."""
 _MAX_UNKNOWN_SHARE: Final = 0.4
 """A question of which words that the store has never seen are so much is about something else, although a shape
 finds tests or a manifest for it: "which dependencies does the cheese industry have?"."""
+_ASKING_WORDS: Final = (
+    "minimum oldest earliest newest latest supported required version dependency add write new another custom test"
+)
+"""Words by which such shapes are read, as in "minimum Node version"; they are no part of what it is about."""
 _FOUND_BY_SEARCH: Final = frozenset({"hybrid", "bm25", "vector"})
 """The sources of matches that were found for the words or the meaning of the question."""
-
-
-class Evidence(Enum):
-    """The evidence that a question was searched by."""
-
-    WORDS_AND_MEANING = auto()
-    WORDS = auto()
-    MEANING = auto()
-
-
-class Calibration(Struct, frozen=True):
-    """The constants of one logistic function: what each measure adds to the logarithm of the odds."""
-
-    coverage: float
-    cosine: float
-    known: float
-    terms: float
-    passages: float
-    unknown_names: float
-    constant: float
-
-
-# Fitted by `python -m bench.calibration SET.json=STORE ... --silence PROMPTS.json --fit` on ten judged sets, each
-# asked of its own store and of the nine others, and on samples of 1 to 100 nodes of each store.
-CALIBRATIONS: Final[Mapping[Evidence, Calibration]] = {
-    Evidence.WORDS_AND_MEANING: Calibration(
-        coverage=5.66, cosine=8.83, known=2.07, terms=1.79, passages=-0.73, unknown_names=-1.24, constant=-5.89
-    ),
-    Evidence.WORDS: Calibration(
-        coverage=5.96, cosine=0.0, known=3.97, terms=2.18, passages=-0.72, unknown_names=-1.17, constant=-5.29
-    ),
-    Evidence.MEANING: Calibration(
-        coverage=0.0, cosine=11.65, known=0.0, terms=0.01, passages=-0.49, unknown_names=-2.07, constant=-1.27
-    ),
-}
 
 
 def evidence_of(query: Query, embedder: Embedder | None, match: str = "hybrid") -> Evidence:
@@ -240,7 +208,7 @@ def _unknown(words: Iterable[str], statistics: TermStatistics) -> tuple[str, ...
         if len(word) < 2 or word.lower() in STOP_WORDS:
             continue
         terms = analyze(word)
-        if _ORDERS.issuperset(terms) or any(known.get(term_hash(term), 0) for term in terms):
+        if ORDERS.issuperset(terms) or any(known.get(term_hash(term), 0) for term in terms):
             continue
         unknown.setdefault(word.casefold(), word)
     return tuple(unknown.values())
@@ -259,38 +227,6 @@ def describe_unknown(words: Sequence[str], as_of: int | None = None) -> str:
         f"Nothing here mentions {listed}."
         if as_of is None
         else f"Up to chapter {as_of} nothing mentions {listed}."
-    )
-
-
-# --- questions that are always answered --------------------------------------------------------------------
-
-
-_NOUNS_FOR_ALL = """
-    app application book codebase collection documentation framework library novel package program project repo
-    repository service software store story tale tool vault workspace
-"""
-_WHOLE_NOUNS: Final = frozenset(_NOUNS_FOR_ALL.split())
-_POINTING_WORDS: Final = frozenset({"this", "the", "our", "your", "my", "whole", "entire"})
-_CUES_FOR_ALL = """
-    about begin begins close closes closing describe end ending ends explain finish finishes first kind last open
-    opening opens organised organized overview purpose sort start starts structure structured summarise summarize
-    summary what
-"""
-_WHOLE_CUES: Final = frozenset(_CUES_FOR_ALL.split())
-_MAX_WHOLE_WORDS: Final = 20
-"""A longer question asks for something of its own, even where it mentions the project."""
-
-
-def is_about_whole(question: str) -> bool:
-    """Return whether a question is about all that is stored: what this project is, how the story ends.
-
-    Such a question shares few words with any text, and still every store that holds a text can answer it.
-    """
-    words = name_words(question)
-    if len(words) > _MAX_WHOLE_WORDS or not _WHOLE_CUES.intersection(words):
-        return False
-    return any(noun in _WHOLE_NOUNS and pointing in _POINTING_WORDS for pointing, noun in pairwise(words)) or (
-        words[0] in ("what", "which") and "this" in words and bool(_WHOLE_NOUNS.intersection(words))
     )
 
 
@@ -330,7 +266,8 @@ def _finds_surely(gathered: Gathered) -> bool:
 
 def _knows_words(query: Query) -> bool:
     """Return whether words that the store has never seen are but a small part of the question."""
-    weights = query.term_weights()
+    asking = {term_hash(term) for term in analyze(_ASKING_WORDS)}
+    weights = {term: weight for term, weight in query.term_weights().items() if term not in asking}
     unknown = sum([weight for term, weight in weights.items() if not query.statistics.frequency.get(term)])
     return unknown < _MAX_UNKNOWN_SHARE * sum(weights.values())
 
@@ -419,16 +356,18 @@ def drop_noise(
         return _keep_listed(candidates)
     relevance_of, least = gathered.relevance_of, plan.noise
     # A question that is answered for another reason than its words must not be measured by them.
-    is_judged = plan.request.candidates is None and gathered.relevance >= plan.floor
-    if relevance_of is None or not is_judged or is_about_whole(plan.request.question):
+    is_measured = plan.request.candidates is None and gathered.relevance >= plan.floor
+    if relevance_of is None or not is_measured or is_about_whole(plan.request.question):
         return list(candidates), []
     kept, refused = [], []
     for candidate in candidates:
-        relevance = relevance_of(candidate) if _is_only_found(candidate) else 1.0
-        if relevance >= least:
+        is_filler = only_acknowledges(candidate)
+        needed = plan.floor if is_filler else least
+        relevance = relevance_of(candidate) if is_filler or _is_only_found(candidate) else 1.0
+        if relevance >= needed:
             kept.append(candidate)
         else:
-            refused.append(_refuse(replace(candidate, score=relevance), least))
+            refused.append(_refuse(replace(candidate, score=relevance), needed))
     return kept, refused
 
 
@@ -446,5 +385,5 @@ def _keep_listed(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list
 def _is_only_found(candidate: Candidate) -> bool:
     """Return whether nothing but a search for the question speaks for a candidate."""
     parts = candidate.parts
-    is_reached = candidate.distance or any(parts.get(name, 0.0) > 0 for name in ("start", "named", "bridge"))
+    is_reached = candidate.distance or any(parts.get(name, 0.0) > 0 for name in _REACHED_PARTS)
     return candidate.match_source in _FOUND_BY_SEARCH and not is_reached

@@ -26,10 +26,10 @@ from weft.pipeline.slots import (
     are_records,
     part_slot,
     pointers_slot,
-    rank_records,
+    score_records,
     section_slot,
 )
-from weft.pipeline.snippets import rank_snippets
+from weft.pipeline.snippets import score_snippets
 from weft.pipeline.subjects import SubjectPart, fill_parts
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import ForEach, Part, Section
@@ -199,11 +199,12 @@ class Ranking(Struct, frozen=True):
         weights = active_weights(section.score or self.plan.profile.score, self.absent)
         fusion, snapshot = self.plan.profile.fusion, self.reading.snapshot
         prints_fields = any(block.block == "fields" for block in section.blocks)
-        found = rank_snippets(candidates, self.gathered.query, fusion, weights, snapshot, prints_fields)
+        found = score_snippets(candidates, self.gathered.query, fusion, weights, snapshot, prints_fields)
         budget = self.plan.budget
-        if budget is None or not are_records(candidates, budget):
-            return found
-        return rank_records(found, candidates, budget)
+        if budget is not None and are_records(candidates, budget):
+            found = score_records(found, candidates, budget)
+        found.put_best_first()
+        return found
 
     def split(self, candidates: Sequence[Candidate], *, matched: bool = False) -> tuple[Candidate, ...]:
         """Return the passages of the candidates, or only those that matched, measured against the question."""

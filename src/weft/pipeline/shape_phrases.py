@@ -29,6 +29,7 @@ class Shape(StrEnum):
     QUOTATION = "quotation"
     OPENING = "opening"
     ENDING = "ending"
+    EVENT = "event"
     FLOW = "flow"
     PLACE = "place"
     FILE = "file"
@@ -278,6 +279,14 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "how (does|do|did) .. (turns?|turned) out|what (finally )?becomes? of|how (it|things|everything) "
         "(all )?ends?",
     ),
+    # How somebody in a story dies, marries or is born.
+    Shape.EVENT: (
+        "die|dies|died|dead|death|killed|killer|murdered|murderer|(meet|meets|met) (his|her|their) end|perish(ed)?"
+        "|drown(ed|s)?|buried|funeral|suicide|poisoned|strangled|stabbed|hanged|pass(es|ed)? away",
+        "married|marry|marries|marriage|wedding|bride|bridegroom|elopes?|eloped|divorced?|engaged|engagement"
+        "|betrothed|jilt(s|ed)?|whom? .. (wife|husband)",
+        "born|birth of|gave birth|newborn",
+    ),
     # One function after the other.
     Shape.FLOW: (
         "what (happens|goes on|takes place|is done|runs) .. (between|inside|from|on the way"
@@ -354,6 +363,11 @@ HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
             "ci|continuous|github|gitlab|build|matrix|check|pass|green|pipeline|workflow|merge|test|lint|compile",
         ),
         (Shape.OPENING, "open|begin|start|first|initial|outset|beginning|commence|began"),
+        (
+            Shape.EVENT,
+            "die|dea|kill|murder|end|perish|drown|burie|funeral|suicide|poison|strangl|stab|hang|pass|marr|wed"
+            "|husband|wife|bride|elope|divorc|engage|betroth|jilt|born|birth",
+        ),
         (Shape.ENDING, "end|clos|finish|conclu|last|final|epilogue|turn|become|resolved|wrap"),
         (
             Shape.FLOW,

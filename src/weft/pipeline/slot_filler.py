@@ -26,6 +26,7 @@ _LINK_LIST_SHARE: Final = 0.15
 _LISTED_LINK: Final = re.compile(
     r"^[ \t]*[-*+][ \t]+!?(?:\[\[[^\]\n]+\]\]|\[[^\]\n]*\]\([^)\n]*\))[^\n]{0,20}$", re.M
 )
+_FILE: Final = "file"
 _CACHED_TEXTS: Final = 1024
 _MIN_FRAMED_EXCERPT_TOKENS: Final = MIN_ITEM_TOKENS + MIN_EXCERPT_TOKENS
 _EXCERPT_ATTEMPTS: Final = 3
@@ -331,7 +332,8 @@ def _shows_most(item: Item) -> bool:
 
 def _has_whole(slot: Slot, candidate: Candidate) -> bool:
     """Return whether a candidate can be shown whole: a passage cannot, nor an empty text that would be quoted."""
-    if candidate.window is not None:
+    # Of a file that is nothing but its definitions, a heading would stand over nothing.
+    if candidate.window is not None or (candidate.node.kind == _FILE and not candidate.node.text):
         return False
     return bool(candidate.node.text) or not (slot.quotes and (slot.shows_subject or slot.reprints))
 

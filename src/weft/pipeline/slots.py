@@ -50,6 +50,10 @@ class RankedSnippets(Struct, frozen=True):
     signatures: dict[int, tuple[int, int] | None] = field(default_factory=dict)
     """The lines of a candidate's signature, which stand above any excerpt of its code."""
 
+    def put_best_first(self) -> None:
+        """List the snippets best first; candidates come in their total order, and ties keep it."""
+        self.order[:] = best_first(self.score)
+
     def put_in_order(self, is_part: Sequence[bool]) -> None:
         """Score the snippets of each part that was asked for so that it is read from its beginning."""
         best: dict[int, float] = {}
@@ -365,25 +369,24 @@ def is_record(candidate: Candidate) -> bool:
     return is_whole and 0 < tokens <= _MAX_RECORD_TOKENS and bool(node.text.strip())
 
 
-def rank_records(snippets: RankedSnippets, candidates: Sequence[Candidate], budget: int) -> RankedSnippets:
+def score_records(snippets: RankedSnippets, candidates: Sequence[Candidate], budget: int) -> RankedSnippets:
     """Return the records that the budget holds as one snippet each, with its own score; of other texts, the best
     snippet has the score of its text."""
     best: dict[int, float] = {}
     for owner, score in zip(snippets.owner, snippets.score, strict=True):
         best[owner] = max(score, best.get(owner, 0.0))
-    whole = _choose_whole(candidates, budget)
+    whole, is_short = _choose_whole(candidates, budget), [is_record(candidate) for candidate in candidates]
     ranked = RankedSnippets([], [], [], [], [], [])
     rows = zip(snippets.owner, snippets.start, snippets.end, snippets.tokens, snippets.score, strict=True)
     for owner, start, end, tokens, score in rows:
         candidate = candidates[owner]
         if owner not in whole:
             share = score / best[owner] if best[owner] > 0 else 0.0
-            share *= _PART_FACTOR if is_record(candidate) else 1.0
+            share *= _PART_FACTOR if is_short[owner] else 1.0
             _append(ranked, owner, (start, end), tokens, share * candidate.score)
         # All snippets of a candidate stand together, and the first one stands for all.
-        elif ranked.owner[-1:] != [owner]:
+        elif not ranked.owner or ranked.owner[-1] != owner:
             _append(ranked, owner, (0, len(candidate.node.text)), candidate.text_tokens or 0, candidate.score)
-    ranked.order.extend(best_first(ranked.score))
     return ranked
 
 

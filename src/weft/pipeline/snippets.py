@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.neighbours import choose_passages
 from weft.pipeline.query import Query, read_cosines, sum_gains
-from weft.pipeline.score import best_first, score_besides_match, score_factor, weigh_texts
+from weft.pipeline.score import score_besides_match, score_factor, weigh_texts
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.slot_filler import MIN_ITEM_TOKENS, UNLIMITED, SlotFiller
 from weft.pipeline.slots import Outcome, PageBudget, RankedSnippets, Reason, Slot, find_text_ref
@@ -85,7 +85,7 @@ _LEADING_MARKS: Final = (":", "?")
 """A snippet that ends in one of these leads to the next: a list, an example, an answer."""
 
 
-def rank_snippets(
+def score_snippets(
     candidates: Sequence[Candidate],
     query: Query,
     fusion: Fusion,
@@ -93,7 +93,7 @@ def rank_snippets(
     snapshot: Snapshot,
     prints_fields: bool = False,
 ) -> RankedSnippets:
-    """Rank the snippets of the candidates' passages that speak to the question, or of all where none does.
+    """Score the snippets of the candidates' passages that speak to the question, or of all where none does.
 
     Where a section `prints_fields`, candidates without a text are ranked too.
     """
@@ -116,7 +116,7 @@ def rank_snippets(
     shaped = np.array([weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates])
     if shaped.any():
         score -= np.where(_is_wanted(candidates, owner, columns), 0.0, shaped[owner])
-    found = _rank(candidates, columns, owner, np.round(score, SCORE_DECIMALS))
+    found = _scored(candidates, columns, owner, np.round(score, SCORE_DECIMALS))
     return _add_textless(found, candidates, fusion, others.tolist()) if prints_fields else found
 
 
@@ -133,7 +133,6 @@ def _add_textless(
             found.end.append(0)
             found.tokens.append(0)
             found.score.append(round(words + meaning + others[owner], SCORE_DECIMALS))
-    found.order[:] = best_first(found.score)
     return found
 
 
@@ -144,10 +143,10 @@ def _is_wanted(candidates: Sequence[Candidate], owner: "Integers", columns: Snip
     return (columns.start < asked[:, 1]) & (asked[:, 0] < columns.end)
 
 
-def _rank(
+def _scored(
     candidates: Sequence[Candidate], columns: SnippetColumns, owner: "Integers", score: "Floats"
 ) -> RankedSnippets:
-    """Return the snippets with their order; a short text is one snippet, as good as its best one."""
+    """Return the snippets with their scores; a short text is one snippet, as good as its best one."""
     windows = [candidate.window for candidate in candidates]
     start, end, tokens = columns.start, columns.end, columns.tokens
     if any(windows):
@@ -173,8 +172,6 @@ def _rank(
     found = RankedSnippets(owner.tolist(), start.tolist(), end.tolist(), tokens.tolist(), score.tolist(), [])
     if any(windows):
         found.put_in_order([window is not None for window in windows])
-    # The candidates come in their total order, and snippets in that of the text: ties keep both.
-    found.order.extend(best_first(found.score))
     return found
 
 

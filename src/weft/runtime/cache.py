@@ -84,6 +84,9 @@ class CachedRows(dict[int, Value]):
             fresh = read(missing)
             found.update(fresh)
             self._keep(fresh)
+            missing = missing if len(fresh) < len(missing) else []
+        if not missing:
+            return cast("dict[int, Value]", found)
         return {number: row for number, row in found.items() if row is not None}
 
     def _keep(self, fresh: Mapping[int, Value]) -> None:

@@ -237,7 +237,8 @@ def weigh_prose(snippets: Sequence[str]) -> "NDArray[np.float64]":
 
 def weigh_imports(snippets: Sequence[str]) -> "NDArray[np.float64]":
     """Return the factor for each snippet of code: below 1 by the share of lines that import or are a licence."""
-    return np.array([_import_factor(snippet) for snippet in snippets], dtype=np.float64)
+    # Most pages show no head of a file, and then all snippets that come here are empty.
+    return np.array([_import_factor(snippet) if snippet else 1.0 for snippet in snippets], dtype=np.float64)
 
 
 def _import_factor(snippet: str) -> float:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from weft.ports import MISSING, FileStamp, Problem, Tree, folder_stamp
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+    from pathspec import GitIgnoreSpec, RegexPattern
 
 
 IGNORED: Final = "ignored by .gitignore or .weftignore"
@@ -190,7 +190,12 @@ class IgnoreRules(Struct, frozen=True):
 
     def verdict(self, path: str) -> bool | None:
         """Return True if the rules ignore the path, False if they keep it, None if they do not mention it."""
-        return self.spec.check_file(path[self.depth :]).include
+        inner = path[self.depth :]
+        if not inner.endswith("/"):
+            return self.spec.check_file(inner).include
+        # For a file, pathspec ranks the rules for folders (`!*/`) behind all others (`*`). For the folder itself,
+        # the last rule decides, as always.
+        return next((rule.include for rule in reversed(self.spec.patterns) if _names_folder(rule, inner)), None)
 
 
 def _entry_stamp(entry: "os.DirEntry[str]") -> FileStamp:
@@ -235,6 +240,13 @@ def _is_ignored(path: str, rules: Sequence[IgnoreRules]) -> bool:
         if verdict is not None:
             return verdict
     return False
+
+
+def _names_folder(rule: "RegexPattern", path: str) -> bool:
+    """Return whether a rule is about this folder or one above it, and not only about what is in it (`docs/**`)."""
+    # Only a rule that ends in `/` needs the one at the end of the path.
+    is_for_folders = str(rule.pattern).rstrip().endswith("/")
+    return rule.include is not None and rule.match_file(path if is_for_folders else path[:-1]) is not None
 
 
 def _read_lines(path: Path) -> list[str]:

@@ -38,6 +38,7 @@ _DEATH: Final = re.compile(
     r"|(?:fell|dropped)\s+dead\b|lost\s+(?:his|her)\s+life\b|committed\s+suicide\b|took\s+(?:his|her)\s+own\s+life\b"
     r"|(?:killed|drowned|hanged|shot|poisoned)\s+(?:himself|herself)\b|(?:was|were|had\s+been|got)\s+drowned\b"
     r"|(?:was|is|lay)\s+(?:(?:now|quite|already|stone)\s+)?dead\b(?!\s+(?:tired|certain|set|asleep|drunk|white|against|in\b|to\b))"
+    r"|(?:was|were|had\s+been|has\s+been|been)\s+found\s+(?:dead|murdered|drowned|hanged)\b"
     r"|(?:was|were|had\s+been|has\s+been|been)\s+(?:killed|murdered|slain|hanged|executed|buried|poisoned\s+to)\b)"
 )
 _END: Final = r"(?:death|murder|suicide|funeral|burial|corpse|dead\s+body|deathbed|death-bed)"

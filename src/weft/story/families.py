@@ -12,8 +12,15 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from weft.story.family_names import SAME_SURNAME, is_formal, main_title, read_names, surnames_of
-from weft.story.kinship import Sign, Vote
+from weft.story.family_names import (
+    SAME_SURNAME,
+    is_formal,
+    main_title,
+    married_surnames_of,
+    read_names,
+    surnames_of,
+)
+from weft.story.kinship import STATED, Sign, Vote
 from weft.story.model import Entity, Passage
 
 _KINDRED: Final = ("spouse", "betrothed", "parent", "sibling", "relative")
@@ -21,7 +28,7 @@ _MAX_EVIDENCE: Final = 3
 """The passages kept for a tie: a page shows one or two of them."""
 _ENOUGH: Final = {
     "spouse": 1.3, "betrothed": 1.3, "parent": 0.95, "sibling": 0.95, "relative": 0.95,
-    "friend": 0.8, "enemy": 0.8, "serves": 0.8,
+    "friend": 0.7, "enemy": 0.8, "serves": 0.8,
 }  # fmt: skip
 """The votes that make a tie; a statement alone does."""
 _ENOUGH_GUESSES: Final = {"parent": 1.3, "sibling": 1.3, "relative": 1.3, "friend": 2.0}
@@ -48,6 +55,9 @@ _CONCLUDED: Final = 0.8
 _HALF_CONFIDENCE: Final = 0.25
 """Votes of this number make a confidence of one half; a statement has 0.9."""
 
+_NOWHERE: Final = (-1, -1)
+"""A place before the first text."""
+
 Key = tuple[str, int, int]
 
 
@@ -63,6 +73,10 @@ class Evidence(Struct):
         self.strength += strength
         self.confidence = max(self.confidence, confidence)
         self.passages.append((strength, passage))
+
+    def last_place(self) -> tuple[int, int]:
+        """Return where the last passage stands."""
+        return max(((passage.prose, passage.start) for _, passage in self.passages), default=_NOWHERE)
 
     def strongest(self) -> tuple[Passage, ...]:
         """Return the strongest passages, in the order of the book."""
@@ -80,6 +94,8 @@ def settle(
 ) -> dict[Key, Evidence]:
     """Return the ties that hold, given how often each two people stand near each other."""
     surnames = [surnames_of(entity) for entity in entities]
+    # A wife has her children's surname, and not that of her parents, brothers and sisters.
+    born = [own - married_surnames_of(entity) for own, entity in zip(surnames, entities, strict=True)]
     all_votes = list(votes)
     formal = [is_formal(entity) for entity in entities]
     titles = [main_title(entity) for entity in entities]
@@ -92,7 +108,9 @@ def settle(
         weight = vote.weight * (lifts[key] if vote.sign is Sign.GUESS else 1.0)
         is_vague = vote.sign is Sign.GUESS or (vote.sign is Sign.WORDS and vote.weight < _PLAIN)
         if vote.type in ("parent", "sibling") and is_vague:
-            weight *= _name_factor(surnames[vote.source], surnames[vote.target])
+            own = surnames if vote.type == "parent" else born
+            is_one = bool(own[vote.source] & born[vote.target])
+            weight *= _name_factor(surnames[vote.source], surnames[vote.target], is_one=is_one)
         if vote.sign is Sign.COUPLE and not (formal[vote.source] and formal[vote.target]):
             weight = SAME_SURNAME
         if is_vague and vote.type == "sibling" and surnames[vote.source] & surnames[vote.target]:
@@ -115,7 +133,7 @@ def settle(
         if each.strength >= _enough(key, surnames, is_shown=key in shown)
     }
     kept = _keep_one_kinship(enough, tallies)
-    kept = _keep_one_each(kept, genders)
+    kept = _keep_one_each(kept, genders, surnames)
     return _conclude(kept, genders)
 
 
@@ -144,7 +162,8 @@ def _lift_guesses(
     of_word: dict[tuple[str, int, str], float] = defaultdict(float)
     for vote in guesses:
         key = (vote.type, vote.source, vote.target)
-        counts[key] += vote.weight * _name_factor(surnames[vote.source], surnames[vote.target])
+        both = surnames[vote.source], surnames[vote.target]
+        counts[key] += vote.weight * _name_factor(*both, is_one=bool(both[0] & both[1]))
         for one, other in ((vote.source, vote.target), (vote.target, vote.source)):
             of_word[_side(vote.type, one, vote.source), one, genders[other]] += vote.weight
     lifts = {}
@@ -195,10 +214,10 @@ def _age_factor(kind: str, source: bool, target: bool) -> float:
     return _SAME_AGE if kind == "parent" and not (source and not target) else 1.0
 
 
-def _name_factor(left: frozenset[str], right: frozenset[str]) -> float:
+def _name_factor(left: frozenset[str], right: frozenset[str], *, is_one: bool) -> float:
     if not left or not right:
         return 1.0
-    return _ONE_SURNAME if left & right else _OTHER_SURNAME
+    return _ONE_SURNAME if is_one else _OTHER_SURNAME
 
 
 def _keep_one_kinship(enough: Mapping[Key, Evidence], tallies: Mapping[Key, Evidence]) -> dict[Key, Evidence]:
@@ -219,22 +238,33 @@ def _keep_one_kinship(enough: Mapping[Key, Evidence], tallies: Mapping[Key, Evid
     return kept
 
 
-def _keep_one_each(ties: Mapping[Key, Evidence], genders: Sequence[str]) -> dict[Key, Evidence]:
+def _keep_one_each(
+    ties: Mapping[Key, Evidence], genders: Sequence[str], surnames: Sequence[frozenset[str]]
+) -> dict[Key, Evidence]:
     """Keep one mother, one father and one spouse of each, where the votes for one are clearly more."""
     best: dict[tuple[str, int, str], list[float]] = {}
+    last: dict[tuple[str, int, str], tuple[int, int]] = {}
     for (kind, source, target), evidence in ties.items():
         if kind == "parent":
             best.setdefault((kind, target, genders[source]), []).append(evidence.strength)
         elif kind == "spouse":
             for one in (source, target):
-                best.setdefault((kind, one, ""), []).append(evidence.strength)
+                slot = (kind, one, "")
+                best.setdefault(slot, []).append(evidence.strength)
+                last[slot] = max(last.get(slot, _NOWHERE), evidence.last_place())
     kept = {}
     for key, evidence in ties.items():
         kind, source, target = key
         slots = {
             "parent": [(kind, target, genders[source])], "spouse": [(kind, source, ""), (kind, target, "")],
         }.get(kind, [])  # fmt: skip
-        if all(_leads(evidence.strength, best[slot]) for slot in slots):
+        # Of two stated marriages the one that the book tells last is true in the end; Mr. and Mrs. state none.
+        is_family = bool(surnames[source] & surnames[target])
+        is_last = kind == "spouse" and evidence.strength >= STATED and not is_family
+        if all(
+            _leads(evidence.strength, best[slot]) or (is_last and last[slot] == evidence.last_place())
+            for slot in slots
+        ):
             kept[key] = evidence
     return kept
 

@@ -13,8 +13,9 @@ _FORMAL_SHARE: Final = 0.45
 _PARENT_BY_NAME: Final = 0.8
 _HOUSEHOLD_PARENT: Final = 1.0
 _SIBLING_BY_NAME: Final = 0.4
-"""Votes for two of one surname: Mrs. Barry and Diana Barry, or Diana and Minnie Barry. Only a household, that is a
-parent with a title and a child without one who often meet, is enough alone."""
+_HOUSEHOLD_SIBLING: Final = 0.95
+"""Votes for two of one surname: Mrs. Barry and Diana Barry, or Diana and Minnie Barry. Only a household is
+enough alone: a parent with a title and a child without one, or two without a title, who often meet."""
 _MIN_HOUSEHOLD_MEETINGS: Final = 5.0
 _NEW_SURNAME: Final = 1.5
 SAME_SURNAME: Final = 0.7
@@ -28,6 +29,10 @@ _HUSBANDS: Final = {
 """The title of a husband and that of his wife, where both mostly go by title and surname."""
 _PARENTS: Final = frozenset({"mr", "mrs", "sir", "lady", "lord", "general", "colonel", "doctor", "dr", "madame"})
 """Titles of people old enough to have grown children; a Miss, a Captain or a Master is not."""
+_HIGHER: Final = frozenset({"sir", "lord", "general", "colonel", "admiral", "count", "baron", "duke"})
+"""Whoever has such a title heads his family before a Mr. of it, who is his son or his heir."""
+_MIN_MARRIED_USES: Final = 3
+"""So often a woman is called Mrs. before a surname that is not the one she was born with."""
 _FOR_SURNAMES: Final = ("mr", "mrs", "miss", "lady", "madame")
 
 
@@ -49,7 +54,7 @@ def read_names(
         yield from _read_couples(surname, people, entities, genders)
     for index, entity in enumerate(entities):
         if entity.kind == "character" and genders[index] == FEMALE:
-            yield from _read_marriages(index, entity, genders, bearers)
+            yield from _read_marriages(index, entities, genders, bearers)
 
 
 def surnames_of(entity: Entity) -> frozenset[str]:
@@ -59,6 +64,14 @@ def surnames_of(entity: Entity) -> frozenset[str]:
         for title, names in {mention.form for mention in entity.mentions}
         if len(names) > 1 or (title in _FOR_SURNAMES and names and names[-1].lower() not in GIVEN_NAMES)
     )
+
+
+def married_surnames_of(entity: Entity) -> frozenset[str]:
+    """Return the surnames that a woman has by marriage, as far as she is called Mrs. before them."""
+    uses = Counter(
+        mention.names[-1].lower() for mention in entity.mentions if mention.title == "mrs" and mention.names
+    )
+    return frozenset(surname for surname, count in uses.items() if count >= _MIN_MARRIED_USES)
 
 
 def is_formal(entity: Entity) -> bool:
@@ -83,7 +96,13 @@ def _read_family(
 ) -> Iterator[Vote]:
     """Yield a vote for each two of one surname: parent and child if one has a title, siblings if neither."""
     titles = {each: main_title(entities[each]) for each in people}
+    wives = {each for each in people if surname in married_surnames_of(entities[each])}
+    has_head = any(title in _HIGHER for title in titles.values())
     for first, second in product(people, people):
+        # Nobody is born to the name that she has by marriage.
+        is_wife = second in wives or (first in wives and not formal[first])
+        if is_wife or (has_head and titles[first] == "mr"):
+            continue
         passage = _first_passage(entities[second])
         is_mother = titles[first] in ("mrs", "lady") and titles[second] == "miss"
         if is_mother or (formal[first] and not formal[second]):
@@ -97,7 +116,9 @@ def _read_family(
             weight = _HOUSEHOLD_PARENT if is_household else _PARENT_BY_NAME
             yield Vote("parent", first, second, weight, passage, Sign.NAME)
         elif first < second and not formal[first] and not formal[second]:
-            yield Vote("sibling", first, second, _SIBLING_BY_NAME, passage, Sign.NAME)
+            met = meetings.get((first, second), 0.0)
+            weight = _HOUSEHOLD_SIBLING if met >= _MIN_HOUSEHOLD_MEETINGS else _SIBLING_BY_NAME
+            yield Vote("sibling", first, second, weight, passage, Sign.NAME)
 
 
 def _read_couples(
@@ -121,16 +142,19 @@ def _read_couples(
 
 
 def _read_marriages(
-    woman: int, entity: Entity, genders: Sequence[str], bearers: Mapping[str, Sequence[int]]
+    woman: int, entities: Sequence[Entity], genders: Sequence[str], bearers: Mapping[str, Sequence[int]]
 ) -> Iterator[Vote]:
     """Yield a vote for the only man of a surname and whoever is called Mrs. by it, more if she has another too."""
-    forms = {mention.form: mention for mention in reversed(entity.mentions)}
+    forms = {mention.form: mention for mention in reversed(entities[woman].mentions)}
     own = {names[-1].lower() for title, names in forms if title != "mrs" and len(names) > 1}
     for (title, names), mention in forms.items():
         surname = names[-1].lower() if names else ""
         men = [each for each in bearers.get(surname, ()) if genders[each] != FEMALE] if title == "mrs" else []
+        # Mrs. John Vane is the wife of John Vane, and Mrs. Vane of him who alone is called Mr. Vane.
+        by_name = [each for each in men if len(names) > 1 and _goes_by_given_name(entities[each], names[0])]
+        men = by_name or (men if len(men) == 1 else [each for each in men if _is_the_mr(entities[each], surname)])
         if len(men) == 1:
-            weight = _NEW_SURNAME if own and surname not in own else SAME_SURNAME
+            weight = _NEW_SURNAME if by_name or (own and surname not in own) else SAME_SURNAME
             passage = Passage(mention.prose, mention.start, mention.end)
             yield Vote("spouse", min(woman, men[0]), max(woman, men[0]), weight, passage, Sign.NAME)
 
@@ -144,6 +168,18 @@ def _bears(entity: Entity, titles: set[str], surname: str) -> bool:
     """Return whether a person is called by one of some titles before the surname, as the head of a family is."""
     return any(
         mention.title in titles and mention.names[-1:] and mention.names[-1].lower() == surname
+        for mention in entity.mentions
+    )
+
+
+def _goes_by_given_name(entity: Entity, given: str) -> bool:
+    return any(mention.names[:1] == (given,) for mention in entity.mentions)
+
+
+def _is_the_mr(entity: Entity, surname: str) -> bool:
+    """Return whether a person is called Mr. with the surname alone."""
+    return any(
+        mention.title == "mr" and [word.lower() for word in mention.names] == [surname]
         for mention in entity.mentions
     )
 

@@ -44,6 +44,9 @@ OF_OWN: Final = re.compile(
 _BEFORE_OWN: Final = re.compile(r",\s+|\s+(?:was|is)\s+")
 _BEFORE_NAME: Final = re.compile(rf"\b(his|her|my|your|our|whose)\s+{_GAP}({_WORDS}),?\s+$", re.IGNORECASE)
 _BEHIND_NAME: Final = re.compile(rf",\s+(his|her|my|your)\s+{_GAP}({_WORDS})(?=\s*[,.;:!?—)]|--)", re.IGNORECASE)
+_WAS_KIN: Final = re.compile(
+    rf"\s+(?:was|is)\s+(his|her|my|our|your)\s+{_GAP}({_WORDS})(?=\s*[,.;!?—)]|--|\s+and\b)", re.IGNORECASE
+)
 _MARRIED: Final = re.compile(
     r",?\s+(?:had\s+|was\s+|is\s+|has\s+|got\s+)?(?:\w+ly\s+)?(?:married|wedded|wed|marries)\s+(?:to\s+)?"
     r"|\s+(?:had\s+)?(?:became|become)\s+the\s+(?:wife|husband)\s+of\s+|['’]s?\s+(?:marriage|wedding)\s+(?:to|with)\s+"
@@ -58,6 +61,13 @@ ENGAGED: Final = re.compile(
     r",?\s+(?:had\s+been\s+|was\s+|is\s+|being\s+)?(?:now\s+)?(?:engaged|betrothed)\s+(?:to\s+be\s+married\s+)?to\s+"
     r"|['’]s?\s+engagement\s+(?:to|with)\s+"
 )
+_SHE_MARRIED: Final = re.compile(
+    r"\b(he|she|i)\s+(?:had\s+|have\s+|has\s+|was\s+|is\s+|am\s+)?(?:now\s+|been\s+)?(?:\w+ly\s+)?"
+    r"(?:(married|wedded)(?:\s+to)?|(engaged|betrothed)(?:\s+to\s+be\s+married)?\s+to|(accepted))\s+$",
+    re.IGNORECASE,
+)
+"""A marriage or an engagement of whoever the pronoun means: she had married Mr. Vale."""
+_POSSESSIVE: Final = {"he": "his", "she": "her", "i": "my"}
 _FOREIGN: Final = any_of(FOREIGN_KIN)
 _FOREIGN_TO: Final = re.compile(
     rf",?\s+(?:(?:était|est|fut|war|ist|era|es|fue|è|fu|был|была)\s+)?(?:(?:le|la|der|die|das|el|il|lo|un|une|ein|eine)\s+"
@@ -280,12 +290,15 @@ def _read_appositions(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote
         weight = _weigh_speaker(turn) * _TITLE_SHARE
         yield from vote_for(scene, mention.title, (turn.speaker, kin), weight, (mention.start, mention.end))
     yield from _read_foreign(scene, mention, kin)
+    yield from _read_marriage(scene, mention, kin)
     match = _BEFORE_NAME.search(text, opening, mention.start)
     if match is not None and match.group(1).lower() == "our" and TIE_OF[match.group(2).lower()] == "friend":
         return
     start, end = (match.start(), mention.end) if match else (mention.start, mention.end)
     if match is None and not mention.is_possessive:
         match = _BEHIND_NAME.match(text, mention.end)
+        if match is None and is_stated(text, mention, mention):
+            match = _WAS_KIN.match(text, mention.end)
         end = match.end() if match else end
     if match is None:
         return
@@ -296,6 +309,19 @@ def _read_appositions(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote
         weight *= _FRIENDLY
     for owner in owners:
         yield from vote_for(scene, match.group(2), (owner, kin), weight, (start, end))
+
+
+def _read_marriage(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote]:
+    """Yield whom somebody called by a pronoun is said to have married, or to be engaged to."""
+    match = _SHE_MARRIED.search(scene.text, max(0, mention.start - _PHRASE_BEFORE), mention.start)
+    if match is None or mention.is_possessive or not is_stated(scene.text, mention, mention):
+        return
+    kind = "spouse" if match.group(2) else "betrothed"
+    owners, weight = find_owners(scene, match.start(), _POSSESSIVE[match.group(1).lower()], kin)
+    for owner in owners:
+        if not scene.genders[owner] == scene.genders[kin] != "":
+            passage = _cover(scene, (match.start(), mention.end), (owner, kin))
+            yield Vote(kind, min(owner, kin), max(owner, kin), weight, passage)
 
 
 def _read_foreign(scene: Scene, mention: Mention, kin: int) -> Iterator[Vote]:

@@ -89,7 +89,7 @@ _QUANTITY: Final = re.compile(
     r"|(?:jan|feb|mar|apr|may|jun|"
     r"jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve"
     r"|mon|tues|wednes|"
-    r"thurs|fri|satur|sun|tomorrow|noon|midnight)[a-z]*\b)",
+    r"thurs|fri|satur|sun|tomorrow|noon|midnight)[a-z]*\b(?!-))",
     re.IGNORECASE,
 )
 """A value that is a number, an amount, a date or a time: of these a thing has one at a time."""
@@ -109,6 +109,8 @@ _VALUE_END: Final = re.compile(
     r"|will|if|although|though)\b.*$",
     re.IGNORECASE,
 )
+_AMOUNT_BEFORE_CLAUSE: Final = re.compile(r"[^,]+(?=,\s+[^\W\d])")
+"""An amount or a date, and behind a comma another clause: "April 24, the map isn't ready"."""
 _MAX_VALUE_WORDS: Final = 8
 _NOT_A_SUBJECT: Final = re.compile(
     r"^\W*(?:it|this|that|there|he|she|they|we|I|you|what|who|which|where|when|why|how|if|because|one|here|all|"
@@ -198,6 +200,12 @@ def read_change(text: str) -> Change | None:
     return None if match is None else Change(match["subject"], match["other"], match["value"])
 
 
+def states_quantity(text: str) -> bool:
+    """Return whether a short statement gives one thing a number, an amount, a date or a time."""
+    address = read_address(text)
+    return address is not None and address.key.startswith("of:") and bool(_QUANTITY.match(address.value))
+
+
 def is_bare_choice(line: str) -> bool:
     """Return whether a line is a choice and nothing else: "4 spaces, not tabs"."""
     return _BARE_CHOICE.fullmatch(line) is not None
@@ -258,6 +266,8 @@ def _make_address(subject: str, value: str) -> Address | None:
     words = subject.strip(" '\"`*")
     terms = sorted(set(analyze(words)))
     value = _VALUE_END.sub("", value).strip(" '\"`*,")
+    if (amount := _AMOUNT_BEFORE_CLAUSE.match(value)) and _QUANTITY.match(value):
+        value = amount[0]
     if not terms or len(terms) > _MAX_SUBJECT_TERMS or not value or len(value.split()) > _MAX_VALUE_WORDS:
         return None
     owner, attribute = _split_subject(words)

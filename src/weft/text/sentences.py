@@ -6,9 +6,12 @@ A line of code or of a list is one unit. Names are found by their capitals, or k
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
+
+from weft.text.terms import name_words
 
 Span = tuple[int, int]
 
@@ -285,3 +288,39 @@ def _joins(left: str, right: str) -> bool:
 def _is_spaced_script(character: str) -> bool:
     """Return whether a character belongs to a script that writes spaces between words."""
     return character < "\u0e00" or "\u1e00" <= character < "\u3000"
+
+
+# --- questions about all that is stored ----------------------------------------------------------------------
+
+_NOUNS_FOR_ALL = """
+    app application book codebase collection documentation framework library novel package program project repo
+    repository service software store story tale tool vault workspace
+"""
+_WHOLE_NOUNS: Final = frozenset(_NOUNS_FOR_ALL.split())
+_POINTING_WORDS: Final = frozenset({"this", "the", "our", "your", "my", "whole", "entire"})
+_CUES_FOR_ALL = """
+    about begin begins close closes closing describe end ending ends explain finish finishes first kind last open
+    opening opens organised organized overview purpose sort start starts structure structured summarise summarize
+    summary what
+"""
+_WHOLE_CUES: Final = frozenset(_CUES_FOR_ALL.split())
+_MAX_WHOLE_WORDS: Final = 20
+"""A longer question asks for something of its own, even where it mentions the project."""
+
+
+def is_about_whole(question: str) -> bool:
+    """Return whether a question is about all that is stored: what this project is, how the story ends.
+
+    Such a question shares few words with any text, and still every store that holds a text can answer it.
+    """
+    words = name_words(question)
+    if len(words) > _MAX_WHOLE_WORDS or not _WHOLE_CUES.intersection(words):
+        return False
+    return any(
+        noun in _WHOLE_NOUNS and pointing in _POINTING_WORDS for pointing, noun in pairwise(words)
+    ) or _asks_what_this_is(words)
+
+
+def _asks_what_this_is(words: Sequence[str]) -> bool:
+    """Return whether the words are such as "what kind of software is this"."""
+    return words[:1] in (["what"], ["which"]) and "this" in words and bool(_WHOLE_NOUNS.intersection(words))

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Json
-from weft.text.addresses import is_bare_choice, read_address, read_scope
+from weft.text.addresses import is_bare_choice, read_address, read_scope, states_quantity
 from weft.text.sentences import split_sentences
 
 
@@ -200,8 +200,8 @@ _NOUNS_TOO: Final = """
 """
 """Verbs that open an order, and are also nouns, which a statement may begin with."""
 _IMPERATIVE: Final = re.compile(
-    rf"^\W*{_POLITE}(?:(?:always|never|do not|don['’]t|{'|'.join(_VERBS.split())})\b"
-    rf"|(?:{'|'.join(_NOUNS_TOO.split())})\b(?!['’]s\b|\s*:|\s+(?:of|number|#)\b|\s+[\d#]"
+    rf"^\W*{_POLITE}(?:(?:always|never|do not|don['’]t|{'|'.join(_VERBS.split())})\b(?!\()"
+    rf"|(?:{'|'.join(_NOUNS_TOO.split())})\b(?!\(|['’]s\b|\s*:|\s+(?:of|number|#)\b|\s+[\d#]"
     # "Test runs are slow" and "log files have dates" begin with a noun: their verb comes later.
     r"|(?:\s+[\w./-]+){0,4}?\s+(?:is|are|was|were|has|have|had|will|takes?|needs?|fails?|does|did|lives?|goes|go|"
     r"runs?|happens?|costs?|means?|comes?|came|says?|seems?|breaks?|took|found|got|gave|made|left|lost|grew|ran|hit|lags?"
@@ -291,7 +291,8 @@ def read_statement(text: str) -> Statement | None:
     if len(line) > _MAX_CHARACTERS:
         return None
     form = next((form for form, _ in _match_forms(line) if form not in _OF_THE_MOMENT), None)
-    if form is None and (_IMPERATIVE.search(line) or _NORM.search(line) or is_bare_choice(line)):
+    # One word alone orders nothing: "test" and "build" are typed to try the command out.
+    if form is None and " " in line and (_IMPERATIVE.search(line) or _NORM.search(line) or is_bare_choice(line)):
         # Asked to be remembered, "use tabs" is no command of the moment.
         form = Form.INSTRUCTION
     return None if form is None else Statement(form, line, read_scope(line))
@@ -327,7 +328,8 @@ def _read_sentence(sentence: str) -> Statement | None:
         words = _cut(sentence, match)
         if words and not (form is Form.DECISION and _BACKWARD.search(words)):
             return Statement(form, words, read_scope(words))
-    return None
+    # "The launch is on April 10" is what a later "the launch moved to April 24" takes the place of.
+    return Statement(Form.UPDATE, sentence, read_scope(sentence)) if states_quantity(sentence) else None
 
 
 def _is_convention(sentence: str) -> bool:

@@ -134,3 +134,44 @@ def test_records_that_are_turns_have_a_speaker_and_may_be_a_rule(weft: Weft, tmp
     page = weft.context("How long does dough rise?").text
     assert page.index("Standing rules") < page.index("metric units")
     assert page.count("metric units") == 1
+
+
+BIRDS = (
+    ("2026-03-02", "user", "I want to build a log for birdwatching."),
+    ("2026-03-02", "assistant", "Start with a table: species, place."),
+    ("2026-03-02", "user", "I saw a kingfisher at the canal."),
+    ("2026-03-02", "assistant", "Nice."),
+    ("2026-03-09", "user", "The beta launch is on April 10."),
+    ("2026-03-09", "assistant", "OK, plan backwards from that date."),
+    ("2026-03-09", "user", "Yesterday I spotted a heron and two woodpeckers."),
+    ("2026-03-09", "assistant", "Noted."),
+    ("2026-03-20", "user", "The beta launch moved to April 24, the map isn't ready."),
+    ("2026-03-20", "assistant", "Understood."),
+    ("2026-03-20", "user", "Now 17 people have signed up, and I watched an osprey this morning!"),
+    ("2026-03-20", "assistant", "Congratulations."),
+)
+
+
+@pytest.fixture
+def birds(tmp_path: Path, weft: Weft) -> Weft:
+    lines = [json.dumps({"role": role, "content": text, "date": day}) for day, role, text in BIRDS]
+    (tmp_path / "birds.jsonl").write_text("\n".join(lines))
+    weft.index(str(tmp_path / "birds.jsonl"))
+    return weft
+
+
+def test_a_plain_value_that_a_later_turn_changes_is_marked_and_the_later_one_leads(birds: Weft) -> None:
+    page = birds.context("when is the beta launch?", max_tokens=600).text
+    assert "The beta launch moved to April 24, the map isn't ready. (was on April 10 until 2026-03-20)" in page
+    assert "The beta launch is on April 10.\n*no longer: April 24 since 2026-03-20*" in page
+
+
+def test_a_count_has_every_turn_of_the_person_also_those_that_a_search_hardly_finds(birds: Weft) -> None:
+    page = birds.context("how many birds have I seen?", max_tokens=800).text
+    assert all(bird in page for bird in ("kingfisher", "heron", "osprey"))
+
+
+def test_turns_that_only_acknowledge_fill_no_page(birds: Weft) -> None:
+    page = birds.context("when is the beta launch?", max_tokens=800).text
+    assert "plan backwards" in page
+    assert not any(words in page for words in ("Noted.", "Nice.", "Understood.", "Congratulations."))

@@ -291,3 +291,13 @@ def test_subjects_with_as_much_to_tell_get_as_much_room(size: int, many: int, bu
     outcomes = fitted([each for at in range(many) for each in subject(f"s{at}", **parts)], budget)
     rooms = [subject_tokens(outcomes, f"s{at}") for at in range(many)]
     assert max(rooms) - min(rooms) <= MIN_EXCERPT_TOKENS + FRAME + MIN_ITEM_TOKENS
+
+
+def test_a_file_that_is_nothing_but_its_definitions_is_named_by_its_summary_and_not_by_a_heading_alone() -> None:
+    files = [
+        Candidate(Node("a.py", "file", title="a.py", summary="Defines f."), score=1.0),
+        Candidate(Node("b.py", "file", title="b.py"), score=0.9),
+        Candidate(Node("n.md", "note", title="n.md"), score=0.8),
+    ]
+    outcomes = fitted([Slot("files", tuple(files), 1.0, ladder=LADDER)], 1_000)
+    assert details(outcomes) == [Detail.SUMMARY, Detail.POINTER, Detail.WHOLE]

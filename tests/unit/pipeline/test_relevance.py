@@ -8,20 +8,19 @@ import pytest
 from weft import Node, Weft
 from weft.embed.static import NAME
 from weft.model import CALIBRATED, Candidate, View
+from weft.pipeline.calibration import CALIBRATIONS, Evidence
 from weft.pipeline.query import Query, understand
 from weft.pipeline.relevance import (
     CALIBRATED_EMBEDDERS,
-    CALIBRATIONS,
-    Evidence,
     Gauge,
     Measures,
     describe_unknown,
     evidence_of,
-    is_about_whole,
     unknown_names,
     unknown_words,
 )
 from weft.pipeline.search_results import calibrate
+from weft.text.sentences import is_about_whole
 
 TEXTS = {
     "Refunds": "Refunds above 500 euros are approved by Odile, who looks at the history of the order first.",

@@ -158,6 +158,14 @@ ASKED: dict[Shape, tuple[str, ...]] = {
         "How does chapter 3 begin?",
         "the opening of the book",
     ),
+    Shape.EVENT: (
+        "How did Mrs. Moore meet her end?",
+        "Who killed Nancy?",
+        "Whom does Evie marry?",
+        "Who became Fielding's wife in the end?",
+        "When was Pip born?",
+        "what ended the marriage of Mr. McBryde",
+    ),
     Shape.ENDING: (
         "How does the book end?",
         "how does it finish?",
@@ -241,6 +249,8 @@ NOT_ASKED: tuple[tuple[Shape, str], ...] = (
     (Shape.HISTORY, "where is the version flag added to a command?"),
     (Shape.OPENING, "how do I open a file?"),
     (Shape.OPENING, "how do I start the server?"),
+    (Shape.EVENT, "which deadline applies to a query?"),
+    (Shape.EVENT, "what did she do while her husband was away?"),
     (Shape.ENDING, "how do the front ends talk to the store?"),
     (Shape.ENDING, "how do I reach the end of the queue?"),
     (Shape.ENDING, "at which endpoint does the server listen"),

@@ -1,6 +1,9 @@
 """Files that .gitignore or .weftignore name are not read, whatever kind they are."""
 
+import subprocess
 from pathlib import Path
+
+import pytest
 
 from weft.sources import open_source
 
@@ -27,6 +30,27 @@ def test_weftignore_adds_to_gitignore(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("a.md\n", encoding="utf-8")
     (tmp_path / ".weftignore").write_text("*.py\n", encoding="utf-8")
     assert listed(tmp_path) == {"b.md"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "read"),
+    [
+        ("*\n!*/\n!*.py\n", {"a.py", "src/b.py", "src/in/c.py"}),
+        ("*.md\n", {"a.py", "src/b.py", "src/in/c.py"}),
+        ("/*\n!/src/\n", {"src/b.py", "src/in/c.py", "src/in/d.md"}),
+        ("src/**\n!src/in/\n!src/in/**\n", {"a.py", "src/in/c.py", "src/in/d.md", "docs/e.md"}),
+        ("!src/\nsrc/\n", {"a.py", "docs/e.md"}),
+        ("src/in\n", {"a.py", "src/b.py", "docs/e.md"}),
+    ],
+)
+def test_rules_keep_and_leave_out_what_git_does(tmp_path: Path, rules: str, read: set[str]) -> None:
+    lay(tmp_path, "a.py", "src/b.py", "src/in/c.py", "src/in/d.md", "docs/e.md")
+    (tmp_path / ".gitignore").write_text(rules, encoding="utf-8")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    command = ["git", "ls-files", "--others", "--exclude-standard"]
+    git = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert {name for name in git.stdout.split() if name != ".gitignore"} == read
+    assert {name for name in listed(tmp_path) if "." in name} == read
 
 
 def test_a_folder_of_a_repository_heeds_the_rules_above_it(tmp_path: Path) -> None:

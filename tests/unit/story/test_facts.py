@@ -41,6 +41,7 @@ def facts(prose: str) -> set[tuple[str, ...]]:
         ("Ann Holt lost her life in the flood.", ("death", "Ann Holt")),
         ("That winter Bram Vane hanged himself.", ("death", "Bram Vane")),
         ("In the morning they found Bram Vane lying dead.", ("death", "Bram Vane")),
+        ("Bram Vane had been found dead on Monday.", ("death", "Bram Vane")),
         ("Ann Holt became the wife of Bram Vane.", ("marriage", "Ann Holt", "Bram Vane")),
         ("Ann Holt and Bram Vane were now man and wife.", ("marriage", "Ann Holt", "Bram Vane")),
         ("Ann Holt's marriage to Bram Vane surprised them.", ("marriage", "Ann Holt", "Bram Vane")),

@@ -120,6 +120,8 @@ def test_an_order_that_was_to_be_remembered_lasts_though_it_does_not_say_so(text
         "Anna lives over the hill",
         "retry helped with the flaky upload",
         "set up took two days",
+        "parse() returns its input",
+        "test",
         "load tests found a leak in the pool",
         "Das hat noch nie funktioniert",
         "Ce test est toujours rouge",

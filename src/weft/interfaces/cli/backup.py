@@ -207,7 +207,7 @@ def make_tenants_group(decorated: bool) -> typer.Typer:
 
 def list_tenants(store: StoreFolder = None, as_json: AsJson = False) -> None:
     """List the tenants and how many nodes each holds."""
-    with config.open_weft(store, embedder="none") as weft:
+    with config.open_weft(store, embedder="none") as weft, show_progress("counting"):
         held = weft.status().by_tenant
     if as_json:
         output.write_json({"tenants": dict(sorted(held.items()))})
@@ -233,7 +233,7 @@ def export_tenant(
             return
         # "x" refuses a file that is there: an export never replaces another.
         try:
-            with Path(file).open("xb") as out:
+            with Path(file).open("xb") as out, show_progress("exporting"):
                 out.writelines(lines)
         except FileExistsError:
             raise InvalidInput(f"{file} is there already. Name a new file.") from None

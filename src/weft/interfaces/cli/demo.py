@@ -106,5 +106,5 @@ def _print_summary(context: Context, node_count: int) -> None:
         )
     more = len(context.sources) - _MAX_LISTED_SOURCES
     if more > 0:
-        output.write(f"    and {output.count_noun(more, 'source')} more")
-    output.write('--- Next: `weft index PATH`, then `weft context "your question" --explain`')
+        output.write(f"    and {output.count_noun(more, 'more source')}")
+    output.write('--- Next, in a folder of your own: `weft init`, then `weft context "your question" --explain`')

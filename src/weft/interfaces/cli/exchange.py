@@ -8,6 +8,7 @@ import typer
 from weft import config
 from weft.errors import InvalidInput
 from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
+from weft.interfaces.cli.output import show_progress
 from weft.model import DEFAULT_TENANT
 
 _ATTRIBUTES: Final = ".gitattributes"
@@ -30,7 +31,7 @@ def export_memories(
 
     # What another machine added stays: an export never takes a line away.
     there = read_lines(_read(file)) if file.exists() else []
-    with config.open_weft(store, embedder="none") as weft:
+    with config.open_weft(store, embedder="none") as weft, show_progress("exporting"):
         indexing = weft.indexing_context()
         records = merge_records(export_records(indexing, tenant=tenant).values(), there)
         # Noted first: a file that is written and not known would keep what is forgotten later.
@@ -61,7 +62,7 @@ def import_memories(
 
     # All lines are read before the first is stored.
     records = read_lines(_read(file))
-    with config.open_weft(store, embedder=embedder, create=True) as weft:
+    with config.open_weft(store, embedder=embedder, create=True) as weft, show_progress("importing"):
         result = import_records(weft.indexing_context(), records, tenant=tenant, dry_run=dry_run)
     if as_json:
         output.write_json(output.as_dict(result))

@@ -7,6 +7,7 @@ import typer
 
 from weft import config
 from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, Tenants, clean_argument, output
+from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import experience_lines
 from weft.interfaces.request import read_tenants
 from weft.memory import DOMAINS, OUTCOMES, ROOT_CAUSES, STRATEGIES, Lesson, Outcome, RootCause
@@ -258,7 +259,7 @@ def premortem(
     """Print past failures, surprises, root causes and principles of a domain."""
     from weft.assemblers.learning.store_searcher import make_assembler
 
-    with config.open_weft(store, embedder=embedder) as weft:
+    with config.open_weft(store, embedder=embedder) as weft, show_progress("weaving"):
         # The assembler is asynchronous because its documented interface is; here it serves one call.
         assembler = make_assembler(weft, read_tenants(tenants))
         # Imported here: `weft --help` loads this module and never waits for anything.

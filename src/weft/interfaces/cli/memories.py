@@ -9,6 +9,7 @@ import typer
 from weft import config
 from weft.errors import InvalidInput
 from weft.interfaces.cli import STORE_PROBLEM, AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
+from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 
@@ -148,7 +149,7 @@ def memories(
     if stale:
         _list_stale(store, tenant, limit, as_json)
         return
-    with config.open_weft(store, embedder=embedder) as weft:
+    with config.open_weft(store, embedder=embedder) as weft, show_progress("searching"):
         context = weft.indexing_context()
         if question is None:
             found = list_memories(context, category=category, limit=limit, tenant=tenant)
@@ -174,11 +175,12 @@ def _audit(
             else:
                 output.write(f"Restored {output.count_noun(len(restored), 'memory', 'memories')}.")
             return
-        found = (
-            apply_findings(context, weft.folder, now=datetime.now(UTC), tenant=tenant)
-            if apply
-            else find_problems(context, tenant=tenant)
-        )
+        with show_progress("comparing memories"):
+            found = (
+                apply_findings(context, weft.folder, now=datetime.now(UTC), tenant=tenant)
+                if apply
+                else find_problems(context, tenant=tenant)
+            )
     if as_json:
         output.write_json({"applied": apply, "findings": [output.as_dict(finding) for finding in found]})
         return
@@ -204,7 +206,7 @@ def _list_stale(store: str | None, tenant: str, limit: int, as_json: bool) -> No
     from weft.memory.memory_store import find_stale
 
     # Names are looked up, not compared by meaning.
-    with config.open_weft(store, embedder="none") as weft:
+    with config.open_weft(store, embedder="none") as weft, show_progress("looking up names"):
         found = find_stale(weft.indexing_context(), tenant=tenant)[:limit]
     if as_json:
         output.write_json({"stale": [{**output.as_dict(memory), "gone": list(gone)} for memory, gone in found]})
@@ -281,7 +283,7 @@ def _forget_with_proof(keys: Sequence[str], tenant: str, store: str | None, as_j
     """Erase the records, print a receipt of each, and end with an error code if one could not be proven gone."""
     from weft.interfaces.erase import erase
 
-    with config.open_weft(store, embedder="none") as weft:
+    with config.open_weft(store, embedder="none") as weft, show_progress("erasing and checking"):
         receipts = [erase(weft, key, now=datetime.now(UTC), tenant=tenant) for key in dict.fromkeys(keys)]
     if as_json:
         output.write_json({"receipts": [output.as_dict(receipt) for receipt in receipts]})
@@ -318,7 +320,7 @@ def values(
     """List the values that many experiences have in common, largest first."""
     from weft.memory.value_store import list_values, refresh_values
 
-    with config.open_weft(store) as weft:
+    with config.open_weft(store) as weft, show_progress("comparing experiences"):
         context = weft.indexing_context()
         if refresh:
             refresh_values(context, tenant=tenant)

@@ -9,6 +9,7 @@ import typer
 
 from weft import config
 from weft.interfaces.cli import AsJson, AsOf, OwnTenant, StoreFolder, output
+from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 
@@ -125,7 +126,7 @@ def print_timeline(
     """List births, engagements, marriages, killings and deaths in the order of the book."""
     from weft.overview.plot import read_timeline
 
-    with config.open_weft(store, embedder="none") as weft:
+    with config.open_weft(store, embedder="none") as weft, show_progress("reading the story"):
         moments = read_timeline(weft, name=clean(name), tenant=tenant, as_of=as_of)
     if as_json:
         output.write_json([msgspec.to_builtins(moment) for moment in moments])
@@ -147,7 +148,7 @@ def print_known(
     """Print what is known of a person, each with the chapter from which on it is."""
     from weft.overview.plot import read_person
 
-    with config.open_weft(store, embedder="none") as weft:
+    with config.open_weft(store, embedder="none") as weft, show_progress("reading the story"):
         person = read_person(weft, clean(name), tenant=tenant, as_of=as_of)
     if as_json:
         output.write_json(msgspec.to_builtins(person))
@@ -176,7 +177,7 @@ def print_problems(
     """Check the stories: who speaks after dying, has eyes of two colours, and dates that are two weekdays."""
     from weft.overview.plot import read_problems
 
-    with config.open_weft(store, embedder="none") as weft:
+    with config.open_weft(store, embedder="none") as weft, show_progress("reading the story"):
         problems = read_problems(weft, tenant=tenant)
     if as_json:
         output.write_json([msgspec.to_builtins(problem) for problem in problems])
@@ -224,7 +225,8 @@ def draft_notes(
             output.write(f"Restored: {clean(restore)}")
         if any(each is not None for each in (accept, reject, restore)):
             return
-        drafted = draft_codex(weft, vault, tenant=tenant, as_of=as_of, least=least)
+        with show_progress("reading the story"):
+            drafted = draft_codex(weft, vault, tenant=tenant, as_of=as_of, least=least)
     if as_json:
         output.write_json(msgspec.to_builtins(drafted))
         return

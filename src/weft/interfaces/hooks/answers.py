@@ -369,7 +369,7 @@ def _handle_tool(call: HookCall) -> str:
     verdict = None if run is None else outcomes.judge(run, event.has_failed, event.output)
     if run is None or verdict is None:
         return ""
-    experience = outcomes.find_waiting(call.weft, session, tenant, run, event.folder)
+    experience = outcomes.find_waiting(call.weft, session, tenant, run, event.folder, event.output)
     # The warning is made before the outcome is stored, or it would repeat the failure that was just seen.
     warning = _make_warning(call, run, experience) if verdict == "failed" else ""
     if experience is None:

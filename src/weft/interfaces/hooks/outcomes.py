@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -77,9 +78,13 @@ _KIND_WORDS: Final = {
 }
 """Words by which an experience says whether a test or a build will decide it; with neither, both may."""
 _TARGET: Final = re.compile(
-    r"\b(?:[\w.-]+/)*(?:test_\w+|\w+_test|[\w-]+\.(?:test|spec))(?:\.\w+)?|(?:[\w.-]+/)+[\w.-]+"
+    r"\b(?:[\w.-]+/)*(?:test_\w+|\w+_test|Test[A-Z]\w*|[\w-]+\.(?:test|spec))(?:\.\w+)?|(?:[\w.-]+/)+[\w.-]+"
 )
 """Names of tests, and paths."""
+_CHOSEN: Final = re.compile(r"\s(?:-k|-t|-run|--run|--grep|--filter|--testNamePattern)[ =]['\"]?\^?(\w+)")
+"""Options that choose tests by a part of their name."""
+_FAILED_TEST: Final = re.compile(r"^(?:FAILED|ERROR|FAIL|[ \t]*--- FAIL:|[ \t]*● )[ \t]*([^\n-]+)", re.M)
+"""Lines in which runners name a test that failed; what pytest says behind a dash is the error."""
 _PREDICTS_FAILURE: Final = re.compile(
     r"\b(?:fail(?:s|ed|ure|ures|ing)?|breaks?|crash(?:es)?|raises?)\b",
     re.I,
@@ -151,7 +156,7 @@ def claim_started(weft: "Weft", session: str, output: str, tenant: str, folder: 
             claims.claim(session, _folder_claim(experience, folder))
 
 
-def find_waiting(weft: "Weft", session: str, tenant: str, run: Run, folder: str) -> Experience | None:
+def find_waiting(weft: "Weft", session: str, tenant: str, run: Run, folder: str, output: str) -> Experience | None:
     """Return the open experience that a run decides: the latest about it that the session started in this
     folder."""
     claims = Claims(weft.contexts)
@@ -161,7 +166,7 @@ def find_waiting(weft: "Weft", session: str, tenant: str, run: Run, folder: str)
         if session
         and session in claims.claimants(experience.key)
         and session in claims.claimants(_folder_claim(experience, folder))
-        and is_about(experience, run)
+        and is_about(experience, run, output)
     ]
     return max(waiting, key=lambda experience: (experience.attempted, experience.id), default=None)
 
@@ -171,16 +176,25 @@ def _folder_claim(experience: Experience, folder: str) -> str:
     return f"{experience.key} in {os.path.realpath(folder or '.')}"
 
 
-def is_about(experience: Experience, run: Run) -> bool:
+def is_about(experience: Experience, run: Run, output: str = "") -> bool:
     """Return whether a test or build is of the kind, and of the target, that an experience speaks of."""
     said = " ".join([experience.goal, experience.action, experience.prediction])
     kinds = [kind for kind, pattern in _KIND_WORDS.items() if pattern.search(said)]
     if kinds and run.kind not in kinds:
         return False
     named = {_bare_target(word) for word in _TARGET.findall(said)}
-    targets = {_bare_target(word) for word in _TARGET.findall(run.words)}
+    failed = {_bare_target(word) for line in _FAILED_TEST.findall(output) for word in _TARGET.findall(line)}
+    tests = {name for name in named if "test" in name or "spec" in name}
+    if tests and failed:
+        # Of a run of many, the failure of another test says nothing about those that it names.
+        return _overlap(tests, failed)
+    targets = {_bare_target(word) for word in (*_TARGET.findall(run.words), *_CHOSEN.findall(run.words))}
     # A run of other tests than those that it names decides nothing; a run of all decides as well.
-    return not (named and targets) or any(mine in other or other in mine for mine in named for other in targets)
+    return not (named and targets) or _overlap(named, targets)
+
+
+def _overlap(named: Collection[str], others: Collection[str]) -> bool:
+    return any(mine in other or other in mine for mine in named for other in others)
 
 
 def _bare_target(word: str) -> str:

@@ -114,7 +114,9 @@ def _identify(connection: Connection, peer: Peer, service: Served) -> tuple[Call
         if service.keys.is_open():
             if not peer.is_local:
                 raise Problem(
-                    403, "No API key is configured, so only this machine is served. Run: weft keys create"
+                    403,
+                    "No API key is configured, so only this machine is served, and no pages of other sites. Run: "
+                    "weft keys create",
                 )
             return Caller(None, _granted(tuple(Scope), service)), ()
         key = service.keys.find(_presented_token(connection), datetime.now(UTC))

@@ -33,7 +33,7 @@ class Exposure(Struct, frozen=True):
 
 
 class Peer(Struct, frozen=True):
-    """The caller's address and the name it asked for; `is_local` is this machine, asked by a local name."""
+    """The caller's address and the name it asked for; `is_local` is this machine itself, asked by a local name."""
 
     address: str
     host: str
@@ -53,10 +53,21 @@ def read_peer(connection: Connection, exposure: Exposure) -> Peer:
             raise Problem(403, "This service is asked through its proxy only. Ask the proxy's address.")
         if from_proxy and forwarded:
             address, host = _read_forwarded(headers, address, host, exposure)
-    is_local = is_loopback(address) and not forwarded and host in _LOOPBACK_NAMES
+    is_local = (
+        is_loopback(address) and not forwarded and host in _LOOPBACK_NAMES and not _is_of_another_site(headers)
+    )
     if exposure.hosts and host not in exposure.hosts and not is_local:
         raise Problem(421, f"Nothing is served under the name {host!r}. Ask by a name that the service has.")
     return Peer(address, host, is_local)
+
+
+def _is_of_another_site(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    """Return whether a browser sent a request for a page of another site, and not for this machine's user."""
+    given = dict(headers)
+    # Older browsers send Origin alone, and that only with what changes something.
+    origin = given.get(b"origin", b"")
+    is_foreign = bool(origin) and origin.partition(b"://")[2] != given.get(b"host")
+    return is_foreign or given.get(b"sec-fetch-site") in (b"cross-site", b"same-site")
 
 
 def _only_host(given: Sequence[bytes]) -> str:

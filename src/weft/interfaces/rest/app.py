@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from weft import __version__, config
 from weft.api import Weft
-from weft.errors import InvalidInput, WeftError
+from weft.errors import InvalidInput
 from weft.interfaces.explorer import routes as explorer
 from weft.interfaces.hooks.service import answer_hooks
 from weft.interfaces.keys import KeyRing
@@ -26,7 +26,7 @@ from weft.interfaces.rest import admin, contexts, keys, learning, nodes_and_edge
 from weft.interfaces.rest.access import CurrentCaller, Service
 from weft.interfaces.rest.addresses import Exposure, check_proxies, is_loopback
 from weft.interfaces.rest.admin import index_lag
-from weft.interfaces.rest.connections import BoundedProtocol
+from weft.interfaces.rest.connections import BoundedProtocol, prepare_connections
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.gate import Gate
 from weft.interfaces.rest.lanes import THREADS
@@ -48,6 +48,8 @@ _WORKER_SILENCE_SECONDS: Final = 60
 that only had to wait for a busy machine were killed together with the answers they were at."""
 _WORKER: Final = "weft.interfaces.rest.app:make_worker_app"
 """The function that every worker process calls, by name, because nothing else can be handed to a new process."""
+_LOOP: Final = "weft.interfaces.rest.connections:BoundedLoop"
+"""The event loop of a service with TLS, by name for the same reason."""
 
 health = APIRouter(tags=["service"])
 
@@ -124,12 +126,8 @@ async def healthz() -> dict[str, str]:
 @health.get("/readyz")
 def readyz(service: Service) -> Response:
     """Answer whether the store can be read; 503 while it cannot."""
-    try:
-        weft = service.weft()
-        # How far it is behind would tell everybody how much others write; whether it is, helps an operator.
-        behind = index_lag(weft) > 0
-    except WeftError as error:
-        raise Problem(503, str(error)) from error
+    # How far it is behind would tell everybody how much others write; whether it is, helps an operator.
+    behind = index_lag(service.weft()) > 0
     return answer({"status": "ready", "search_files": "behind" if behind else "current"})
 
 
@@ -175,6 +173,7 @@ def uvicorn_options(settings: config.ServeSettings) -> dict[str, Any]:
         "server_header": False,
         "ws": "none",
         "http": BoundedProtocol,
+        "loop": _LOOP if settings.tls_cert else "auto",
         # Answers that are under way are given to their end; no new ones are begun.
         "timeout_graceful_shutdown": _DRAIN_SECONDS,
         "timeout_worker_healthcheck": _WORKER_SILENCE_SECONDS,
@@ -256,6 +255,7 @@ def _check_certificate(settings: config.ServeSettings) -> None:
 def make_app_for(settings: config.ServeSettings) -> FastAPI:
     """Return the app over the store of the settings, which must open now."""
     prepare_threads()
+    prepare_connections()
     serving = Serving(
         store=settings.store,
         read_only=settings.read_only,

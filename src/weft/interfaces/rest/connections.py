@@ -1,10 +1,16 @@
 """The connections of the service: uvicorn's HTTP protocol with bounds on bytes around bodies, time and number."""
 
-from asyncio import TimerHandle, Transport
+from asyncio import SelectorEventLoop, Server, TimerHandle, Transport
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+try:
+    import resource
+except ImportError:
+    # Windows, which bounds files otherwise.
+    resource = None  # type: ignore[assignment]
 
 MAX_HEAD_BYTES: Final = 128 << 10
 """Bytes of the request line and the headers before they are complete; the gate then checks them one by one."""
@@ -18,11 +24,25 @@ _MOST_PIPELINED: Final = 16
 """Requests that may wait behind the one that is answered: 256 kilobytes hold thousands of them."""
 MAX_CONNECTIONS: Final = 2000
 """Connections of one process; each takes some kilobytes."""
+_FILES_BESIDE: Final = 256
+"""Files that a process keeps open beside its connections: those of the store, of its searches, and its logs."""
 
 _ANSWER: Final = (
     "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\ncontent-length: {length}\r\n"
     "retry-after: 1\r\nconnection: close\r\n\r\n{body}"
 )
+
+
+class BoundedLoop(SelectorEventLoop):
+    """An event loop that gives a caller as long for agreeing on keys (TLS) as for the head of a request."""
+
+    handshake_seconds: ClassVar[float] = HEAD_SECONDS
+
+    async def create_server(self, *given: Any, **named: Any) -> Server:
+        """Serve. Until keys are agreed on, the protocol does not know of a connection; the default is a minute."""
+        if named.get("ssl") is not None:
+            named["ssl_handshake_timeout"] = self.handshake_seconds
+        return await super().create_server(*given, **named)
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -31,11 +51,13 @@ class BoundedProtocol(HttpToolsProtocol):
     head_seconds: ClassVar[float] = HEAD_SECONDS
     linger_seconds: ClassVar[float] = _LINGER_SECONDS
     send_seconds: ClassVar[float] = SEND_SECONDS
+    most_connections: ClassVar[int] = MAX_CONNECTIONS
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._head_bytes = 0
         self._in_head = True
+        self.silent_since = 0.0
         # Bytes after the head that are no part of the body: sizes of chunks, their extensions, and trailers.
         self._framing_bytes = 0
         self._body_bytes = 0
@@ -44,12 +66,22 @@ class BoundedProtocol(HttpToolsProtocol):
         self._send_timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Accept a connection, unless there are too many."""
+        """Accept a connection; where there are too many, the one that has been silent for longest makes room."""
         super().connection_made(transport)
-        if len(self.connections) > MAX_CONNECTIONS:
-            self._refuse("503 Service Unavailable", "There are too many connections. Try again in a moment.")
-            return
+        if len(self.connections) > self.most_connections:
+            # Whoever opens many and sends nothing, or only slowly, pushes out its own.
+            silent = [each for each in self.connections if isinstance(each, BoundedProtocol) and each.is_silent()]
+            if not silent:
+                self._refuse("503 Service Unavailable", "There are too many connections. Try again in a moment.")
+                return
+            min(silent, key=lambda each: each.silent_since).transport.abort()
+        self.silent_since = self.loop.time()
         self._start_head()
+
+    def is_silent(self) -> bool:
+        """Return whether nothing is asked here: no request has begun, or its head is not complete."""
+        is_between = self._in_head and (self.cycle is None or self.cycle.response_complete)
+        return is_between and bool(self.silent_since) and not self.transport.is_closing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the timers with the connection."""
@@ -123,6 +155,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self._in_head and not self.pipeline and not self.transport.is_closing():
             self._linger_timer = self.loop.call_later(self.linger_seconds, self.transport.abort)
         self._watch_reader()
+        self.silent_since = self.loop.time()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
@@ -174,3 +207,13 @@ class BoundedProtocol(HttpToolsProtocol):
             if timer is not None:
                 timer.cancel()
         self._head_timer = self._linger_timer = self._send_timer = None
+
+
+def prepare_connections() -> None:
+    """Let the process open as many files as it may, and take no more connections than leave some for the store."""
+    if resource is None:
+        return
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    if files != resource.RLIM_INFINITY:
+        BoundedProtocol.most_connections = min(MAX_CONNECTIONS, max(files - _FILES_BESIDE, 1))

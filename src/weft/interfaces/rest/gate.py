@@ -93,7 +93,7 @@ class Gate:
             await self._handle({**scope, "method": "GET"}, receive, answer.without_body())
         except (Problem, WeftError) as problem:
             if not answer.has_begun:
-                await problem_response(problem, scope["path"])(scope, receive, send)
+                await problem_response(problem, scope)(scope, receive, send)
 
     async def _handle(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         check_head(scope)

@@ -10,12 +10,19 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
+from starlette.types import Scope as Connection
 
-from weft.errors import InvalidInput, StoreReadOnly, UnknownName, WeftError
+from weft.errors import EmbedderError, InvalidInput, StoreError, StoreReadOnly, UnknownName, WeftError
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER: Final = 1
 """Seconds after which a caller may ask again: a store that is locked or replaced is back by then."""
+
+_UNUSABLE: Final = (
+    "The store cannot be used now. Try again in a moment. Its operator finds the reason in the service's log, and "
+    "`weft doctor` says what to do."
+)
+"""The answer to callers elsewhere where the store is damaged, gone, busy, or takes no writes."""
 
 _TITLES: Final = {
     400: "The request cannot be read",
@@ -68,8 +75,16 @@ def document(
     return Response(orjson.dumps(body), status, headers, MEDIA_TYPE)
 
 
-def problem_response(error: Exception, path: str) -> Response:
-    """Return the problem document for an error."""
+def problem_response(error: Exception, connection: Connection) -> Response:
+    """Return the problem document for the error of a request."""
+    path = connection["path"]
+    if isinstance(error, StoreError | EmbedderError) and not _is_told_all(connection):
+        # The message is for the operator: it may name files, and servers with their users.
+        state = connection["state"]
+        connection["app"].state.served.log.error(
+            "store_unusable", request=state.get("request_id"), reason=str(error)
+        )
+        error = Problem(403 if isinstance(error, StoreReadOnly) else 503, _UNUSABLE)
     if isinstance(error, Problem):
         return _problem_document(error, path)
     if isinstance(error, UnknownName):
@@ -81,6 +96,12 @@ def problem_response(error: Exception, path: str) -> Response:
         return document(503, str(error), path, headers={"Retry-After": str(RETRY_AFTER)})
     # The message of an unexpected error may hold stored text, so only its type is sent.
     return document(500, f"An unexpected {type(error).__name__}; the server's log says more.", path)
+
+
+def _is_told_all(connection: Connection) -> bool:
+    """Return whether a request comes from this machine itself, whose user may read the store anyway."""
+    peer = connection["state"].get("peer")
+    return peer is not None and bool(peer.is_local)
 
 
 def _problem_document(error: Problem, path: str) -> Response:
@@ -110,15 +131,15 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(WeftError)
     async def known(request: Request, error: WeftError) -> Response:
-        return problem_response(error, request.url.path)
+        return problem_response(error, request.scope)
 
     @app.exception_handler(Problem)
     async def problem(request: Request, error: Problem) -> Response:
-        return problem_response(error, request.url.path)
+        return problem_response(error, request.scope)
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:
-        return problem_response(error, request.url.path)
+        return problem_response(error, request.scope)
 
 
 def _allowed(app: FastAPI, path: str) -> str:

@@ -267,6 +267,8 @@ def _read_header(line: bytes, rows: Iterator[bytes]) -> Commit | None:
         parts.append(more)
     fields = b"".join(parts)[len(_COMMIT_START) : -len(_MESSAGE_END)].split(b"\x00", 4)
     hash, parents, author, time, message = (clean(value.decode("utf-8", "replace")) for value in fields)
+    # Newer versions of git write UTC as `Z`; what is stored must not depend on the version.
+    time = f"{time[:-1]}+00:00" if time.endswith("Z") else time
     return Commit(hash, author.strip(), time, message.strip(), " " in parents)
 
 

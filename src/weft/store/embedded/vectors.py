@@ -254,7 +254,9 @@ def _nearest(distances: "NDArray[np.uint16]", wanted: int) -> "Rows":
     """Return the indexes of the smallest distances, with all that tie with the last, in order."""
     # There are few different distances, so that counting them is faster than a partition.
     up_to = np.bincount(distances).cumsum()
-    return np.flatnonzero(distances <= np.searchsorted(up_to, min(wanted, len(distances))))
+    # A plain number: one of numpy's would widen all distances before they are compared.
+    last = int(np.searchsorted(up_to, min(wanted, len(distances))))
+    return np.flatnonzero(distances <= last)
 
 
 def block_digests(columns: "Mapping[str, NDArray[Any]]", from_row: int = 0) -> tuple[str, ...]:

@@ -1,9 +1,12 @@
 """The progress bar appears on a terminal when work takes long, and never in a pipe."""
 
+import ast
 import sys
+from pathlib import Path
 
 import pytest
 
+from weft.interfaces import cli
 from weft.interfaces.cli.output import ProgressBar, show_progress
 
 
@@ -33,3 +36,37 @@ def test_long_work_shows_its_stage(capsys: pytest.CaptureFixture[str], monkeypat
     printed = capsys.readouterr().err
     assert "linking" in printed
     assert "100%" not in printed
+
+
+QUICK = {
+    "context.history",
+    "entities.print_corrections",
+    *(f"experiences.{name}" for name in ("list_experiences", "reopen", "resolve", "show", "start", "update")),
+    *(f"jobs.{name}" for name in ("add", "list_jobs", "retry")),
+    "keys._unknown_tenant_notes",
+    *(f"memories.{name}" for name in ("forget", "remember")),
+    "serve.share",
+    *(f"show.{name}" for name in ("log", "related", "show")),
+    "story.print_chapters",
+}
+"""Commands that look up or write a few rows, however large the store is."""
+SHOWN_BY_THEIR_CALLERS = {
+    "cluster._open_cluster",
+    "demo.open_named_or_temporary",
+    "doctor._run_checks",
+    "evaluate.evaluate",
+}
+
+
+def test_every_command_that_may_take_long_shows_its_progress() -> None:
+    silent = set()
+    for file in Path(cli.__path__[0]).glob("*.py"):
+        for function in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                calls = [call.func for call in ast.walk(function) if isinstance(call, ast.Call)]
+                called = {
+                    each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in calls
+                }
+                if "open_weft" in called and "show_progress" not in called:
+                    silent.add(f"{file.stem}.{function.name}")
+    assert silent - SHOWN_BY_THEIR_CALLERS == QUICK

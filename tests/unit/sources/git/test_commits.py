@@ -352,6 +352,12 @@ def test_a_log_that_breaks_off_gives_what_it_told() -> None:
     assert (only.message, only.changes) == ("first\nmore", [])
 
 
+def test_newer_versions_of_git_give_the_same_times() -> None:
+    (newer,) = read_log([b"\x01abc\x00\x00Mara\x002024-01-01T00:00:00Z\x00first\x02\n"])
+    (older,) = read_log([b"\x01abc\x00\x00Mara\x002024-01-01T00:00:00+00:00\x00first\x02\n"])
+    assert newer == older and newer.time == "2024-01-01T00:00:00+00:00"
+
+
 def test_edges_weigh_less_the_more_a_commit_touched(repository: Repository) -> None:
     repository.commit("wide", {f"{number}.txt.py": "x = 1\n" for number in range(4)})
     edges: list[Edge] = [edge for unit in history(repository.root) for edge in unit.edges]
