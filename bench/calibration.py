@@ -26,8 +26,9 @@ from msgspec.structs import asdict, replace
 
 from weft.api import Weft
 from weft.model import Filter, Node, View
+from weft.pipeline.calibration import CALIBRATIONS, Calibration, Evidence
 from weft.pipeline.query import understand
-from weft.pipeline.relevance import CALIBRATIONS, Calibration, Evidence, Gauge, Measures
+from weft.pipeline.relevance import Gauge, Measures
 from weft.pipeline.retrieve import search
 from weft.profiles.types import Probe
 from weft.text.sentences import is_about_whole

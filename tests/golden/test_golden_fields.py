@@ -172,6 +172,13 @@ def cases() -> dict[tuple[str, str], Case]:
         "max_tokens": case("repo", "general", Request(LOCKED.question), max_tokens=200),
         "format": general(format="plain"),
         "floor": general(floor=1.0),
+        "doubt": Case(
+            "repo",
+            "general",
+            Request("What has to be done when the database is locked by another writer of the queue?"),
+            lambda profile: replace(profile, floor=1.0, doubt=1.0),
+            lambda profile: replace(profile, floor=1.0, doubt=0.0),
+        ),
         "noise": case("repo", "general", replace(LOCKED, max_tokens=4000), noise=1.0),
         "select": Case(
             "repo",

@@ -108,7 +108,9 @@ class _Scope(Struct, frozen=True):
     candidates: frozenset[int] | None = None
 
     def includes(self, node: Node) -> bool:
-        """Return whether a text is to be scanned."""
+        """Return whether a text is to be scanned; code refers by its own rules."""
+        if is_code(node.language):
+            return False
         return (
             self.everything
             or node.id in self.ids
@@ -200,13 +202,7 @@ def _keep_sure(terms: Sequence[str], word: str) -> Sequence[str]:
 
 
 def _read_prose(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
-    """Yield the nodes whose prose is to be scanned, in the order of their ids; code refers by its own rules."""
-    for node in _read_all(store, tenant, scope):
-        if not is_code(node.language):
-            yield node
-
-
-def _read_all(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
+    """Yield the nodes whose prose is to be scanned, in the order of their ids."""
     if scope.everything or (scope.names is not None and scope.candidates is None):
         # A name to be searched for may stand in any text, so all are read once.
         yield from (row.node for row in store.iterate(tenant) if scope.includes(row.node))

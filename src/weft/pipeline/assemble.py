@@ -20,16 +20,25 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from weft.history import context_id
-from weft.model import Candidate, Context, Filter, Request
+from weft.model import Candidate, Context, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
 from weft.pipeline.compose import ComposedPage, Printer, compose
-from weft.pipeline.ledger import complete_page_note, list_citations, make_ledger
+from weft.pipeline.ledger import (
+    complete_page_note,
+    idle_lens_note,
+    list_citations,
+    make_ledger,
+    missing_embedder_note,
+)
 from weft.pipeline.neighbours import SIGNAL as NEIGHBOURS
 from weft.pipeline.neighbours import add_neighbours
-from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter, topic_label, unite_candidates
+from weft.pipeline.plan import Plan, choose_presets, make_plan, topic_label, unite_candidates
 from weft.pipeline.query import Query, QuestionTerms, Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.relevance import (
+    LITTLE,
     Gauge,
+    describe_silence,
+    doubts,
     drop_noise,
     evidence_of,
     lay_out_silence,
@@ -64,7 +73,7 @@ from weft.pipeline.shapes import (
     shapes_of,
     weigh_by_shape,
 )
-from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name, section_slot
+from weft.pipeline.slots import Outcome, PlacedSlot, doubtful_budget, pointers_slot_name, section_slot
 from weft.pipeline.standing import (
     StandingRules,
     find_standing,
@@ -73,7 +82,7 @@ from weft.pipeline.standing import (
     mark_candidates,
     mark_instructions,
 )
-from weft.pipeline.walk import group_by_lens, walk_graph
+from weft.pipeline.walk import drop_filtered, group_by_lens, walk_graph
 from weft.ports import LayeredEmbedder, Snapshot, TokenCounter
 from weft.profiles.types import Block, Profile
 from weft.render import ItemStyle, bold_labels, build_manifest, open_format
@@ -105,26 +114,21 @@ def assemble_with_outcomes(
     observe: StageCallback | None = None,
 ) -> tuple[Context, tuple[Outcome, ...]]:
     """Return the context and the outcome of each candidate that had a slot, whose reason the ledger only words."""
-    finished = partial(_finish_stage, observe=observe or _ignore_stage)
+    finished = partial(_finish_stage, observe=observe or (lambda stage: None))
     # Plan: settle everything that the request leaves to its profile.
-    profile, preset_notes = choose_presets(request, profile, reading.snapshot)
-    if isinstance(reading.embedder, LayeredEmbedder) and reading.embedder.is_complete:
-        from weft.pipeline.quality import weigh_meaning
-
-        profile = replace(profile, fusion=weigh_meaning(profile.fusion))
-    plan = make_plan(request, profile, reading.snapshot)
+    plan, preset_notes = _settle(request, profile, reading)
     # Query, retrieve, walk, bridge: find all candidates, topic by topic.
     by_topic = [_gather(topic_plan, reading, finished) for topic_plan in plan.by_topic()]
     gathered = _unite_topics(plan, by_topic, reading)
     # Score, dedupe, sections: put the candidates in order, into the slots of the page.
-    is_silent = not any(map(speaks, plan.by_topic(), by_topic, repeat(reading.snapshot)))
-    standing = _find_rules_of_silence(plan, gathered, reading) if is_silent else StandingRules()
-    plan = silent_plan(plan, gathered.query) if is_silent else plan
+    asked = plan
+    plan, is_silent, doubt = _judge(asked, by_topic, gathered, reading.snapshot)
     printer = _make_printer(plan, gathered, count)
     if is_silent:
+        standing = _find_rules_of_silence(asked, gathered, reading)
         layout = lay_out_silence(plan, gathered, standing, printer.heading_cost)
     else:
-        layout = _lay_out(plan, gathered, reading, now, printer)
+        layout = replace(_lay_out(plan, gathered, reading, now, printer), doubt=doubt)
     finished("score")
     # Fit, compose: choose the level of detail of each, print them, and count the page.
     composed = compose(plan, layout, printer)
@@ -137,7 +141,7 @@ def assemble_with_outcomes(
         profile=plan.profile.name,
         page=composed.page,
         tokens=composed.tokens,
-        max_tokens=plan.budget,
+        max_tokens=asked.budget,
         token_model=count.name,
         sources=list_citations(composed.items()),
         ledger=make_ledger(composed.outcomes, layout),
@@ -158,6 +162,29 @@ def assemble_with_outcomes(
     return context, composed.outcomes
 
 
+def _settle(request: Request, profile: Profile, reading: Reading) -> tuple[Plan, tuple[str, ...]]:
+    """Return the plan of a request, and the notes of its presets."""
+    profile, notes = choose_presets(request, profile, reading.snapshot)
+    if isinstance(reading.embedder, LayeredEmbedder) and reading.embedder.is_complete:
+        from weft.pipeline.quality import weigh_meaning
+
+        profile = replace(profile, fusion=weigh_meaning(profile.fusion))
+    return make_plan(request, profile, reading.snapshot), notes
+
+
+def _judge(
+    plan: Plan, by_topic: Sequence[Gathered], gathered: Gathered, snapshot: Snapshot
+) -> tuple[Plan, bool, str]:
+    """Return the plan of the page, whether it is silent, and what it says where it may not answer the question."""
+    topics = plan.by_topic()
+    if any(map(speaks, topics, by_topic, repeat(snapshot))):
+        return plan, False, ""
+    if any(map(doubts, topics, by_topic)):
+        said = describe_silence(gathered.query, plan.request.view.as_of, LITTLE)
+        return replace(plan, budget=doubtful_budget(plan.budget)), False, said
+    return silent_plan(plan, gathered.query), True, ""
+
+
 def _list_notes(plan: Plan, gathered: Gathered, layout: Layout, composed: ComposedPage) -> tuple[str, ...]:
     """Return the notes of a page, each once."""
     # What the walk had to leave out says nothing about a page that shows nothing.
@@ -167,26 +194,12 @@ def _list_notes(plan: Plan, gathered: Gathered, layout: Layout, composed: Compos
     unspent = plan.budget - composed.tokens if plan.budget is not None else 0
     printed = [item.candidate for item in composed.items()] if plan.request.guard else []
     complete = (
-        *_idle_lens_note(plan, layout),
+        *idle_lens_note(plan, layout),
         *instructions_note(printed),
         *complete_page_note(composed.outcomes, layout.noise, unspent),
     )
-    notes = [*_missing_embedder_note(gathered), *found, *composed.notes, *complete, *deadline.notes()]
+    notes = [*missing_embedder_note(gathered), *found, *composed.notes, *complete, *deadline.notes()]
     return tuple(dict.fromkeys(notes))
-
-
-def _idle_lens_note(plan: Plan, layout: Layout) -> tuple[str, ...]:
-    """Say so where a lens that was asked for found nothing of what it raises."""
-    lens = plan.lens
-    raised = sorted({*lens.raise_tags, *lens.raise_kinds})
-    is_asked = plan.request.lens is not None and raised and not layout.is_silent
-    if not is_asked or any("raised" in candidate.parts for candidate in layout.candidates()):
-        return ()
-    return (f"The lens {lens.name!r} raised nothing: no note found has one of its tags ({', '.join(raised)}).",)
-
-
-def _ignore_stage(stage: str) -> None:
-    """Do nothing when a stage is finished."""
 
 
 def _finish_stage(stage: str, observe: StageCallback) -> None:
@@ -243,7 +256,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         *(note for walk in walks for note in walk.notes if request.start),
     ]
     return Gathered(
-        candidates=_drop_filtered(candidates, request.filter),
+        candidates=drop_filtered(candidates, request.filter),
         query=query,
         searched=sum(result.searched for result in found) + len(starts),
         reached=sum(walk.reached for walk in walks),
@@ -254,14 +267,6 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         is_list=lists_all(request.question, shapes, wanted),
         relevance_of=gauge.relevance,
         brought=brought_for_parts(plan),
-    )
-
-
-def _drop_filtered(candidates: Sequence[Candidate], filter: Filter) -> tuple[Candidate, ...]:
-    """Return the candidates without those that the walk reached and the filter of the request excludes."""
-    # Searches have applied the filter already.
-    return tuple(
-        each for each in candidates if filter.empty or not each.distance or passes_filter(each.node, filter)
     )
 
 
@@ -438,10 +443,3 @@ def _with_mark(blocks: tuple[Block, ...], plan: Plan) -> tuple[Block, ...]:
     """Return the blocks of items, on a guarded page with one that prints their marks."""
     has_mark = not plan.request.guard or any(f"{{{MARK}}}" in block.form for block in blocks)
     return blocks if has_mark else (*blocks, Block("line", form=f"*{{{MARK}}}*"))
-
-
-def _missing_embedder_note(gathered: Gathered) -> tuple[str, ...]:
-    query = gathered.query
-    if query.vector is None and query.text.strip() and not query.notes:
-        return ("No embedder is in use: candidates come from words and links alone.",)
-    return ()

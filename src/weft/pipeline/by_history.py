@@ -36,6 +36,12 @@ _TOPIC_SHARE: Final = 0.6
 """A commit that matches a topic less well than this share of the best is not one of its changes."""
 _SUBJECT: Final = 0.4
 """The amount that the subject of a commit adds if it has all words of the question."""
+_ASKS_BEGINNING: Final = re.compile(
+    r"(?i)\b(?:add(?:s|ed)?|introduc(?:es?|ed)|creat(?:es?|ed)|written|begun|arrived?|appear(?:s|ed)?)\b"
+)
+"""A question about the history of something that asks when it came to be."""
+_ALONE: Final = 0.5
+"""How much more a subject adds that says nothing else: "Add progress bars" is where they were added."""
 _HISTORY_WORDS: Final = re.compile(
     r"(?i)\b(?:which|what|who|when|why|commits?|pull requests?|prs?|introduced?|releases?|versions?|first|since"
     r"|was|did)\b"
@@ -62,6 +68,18 @@ def find_history(plan: Plan, query: Query, reading: Reading, *, releases: bool) 
         value = 0.9 * min(worth[one.node.id], 1.0) - 0.001 * rank
         mark = f"first released in {tags[row.node.id]}" if row.node.id in tags else ""
         yield Wanted(row, Shape.HISTORY, max(value, 0.0), message_part(row.node), mark=mark)
+
+
+def find_first(question: str, names: Sequence[str], reading: Reading, *, releases: bool) -> Iterator[Wanted]:
+    """Yield the commit that first wrote the lines of each named definition, if a question asks for that."""
+    for name in names if _ASKS_BEGINNING.search(question) else ():
+        for definition in find_definitions(name, reading)[:1]:
+            commits = [row for row, _ in commits_of([definition.node], reading)]
+            for row in commits[-1:]:
+                tags = _name_releases([row.node], reading) if releases else {}
+                mark = f"the first commit of {definition.node.title}"
+                mark += f", released in {tags[row.node.id]}" if row.node.id in tags else ""
+                yield Wanted(row, Shape.HISTORY, 1.0, message_part(row.node), mark=mark)
 
 
 def find_recent_about(topic: str, plan: Plan, reading: Reading) -> Iterator[Wanted]:
@@ -117,8 +135,10 @@ def _worth(commit: Candidate, rarities: Mapping[int, float]) -> float:
 
     A message that lists all that was done on the way matches worse than a short one, whatever its subject says.
     """
-    named = sum(rarities.get(term, 0.0) for term in set(term_hashes(analyze(commit.node.title))))
-    return commit.parts["relevance"] + _SUBJECT * named / max(sum(rarities.values()), 1e-9)
+    subject = set(term_hashes(analyze(commit.node.title)))
+    named = sum(rarities.get(term, 0.0) for term in subject)
+    alone = len(subject & rarities.keys()) / max(len(subject), 1)
+    return commit.parts["relevance"] + _SUBJECT * named / max(sum(rarities.values()), 1e-9) * (1 + _ALONE * alone)
 
 
 def find_recent(shapes: Shapes, reading: Reading) -> Iterator[Wanted]:

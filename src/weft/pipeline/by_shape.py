@@ -12,7 +12,14 @@ from msgspec import Struct
 
 from weft.model import Candidate, Node
 from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turns, read_topic
-from weft.pipeline.by_history import find_commits, find_history, find_recent, find_recent_about, find_recent_in
+from weft.pipeline.by_history import (
+    find_commits,
+    find_first,
+    find_history,
+    find_recent,
+    find_recent_about,
+    find_recent_in,
+)
 from weft.pipeline.by_release import find_newest_commits, find_release_notes, name_topic
 from weft.pipeline.by_symbol import (
     find_definitions,
@@ -23,7 +30,6 @@ from weft.pipeline.by_symbol import (
     window_around,
 )
 from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with
-from weft.pipeline.excerpt import find_declaration
 from weft.pipeline.folders import find_folder
 from weft.pipeline.outline import (
     OUTLINED_KINDS,
@@ -31,6 +37,7 @@ from weft.pipeline.outline import (
     describe_change,
     find_files_called,
     find_members,
+    part_asked_for,
     shown_first,
 )
 from weft.pipeline.plan import Plan, passes_filter
@@ -38,8 +45,8 @@ from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import measure_nodes
 from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, WORDS, Shape
-from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Span, Wanted
-from weft.pipeline.uses import find_uses, list_users
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Wanted
+from weft.pipeline.uses import asks_only_users, find_uses, list_users
 from weft.ports import NodeRow
 from weft.text import analyze
 
@@ -69,9 +76,6 @@ _MAX_EXAMPLE_PARTS: Final = 3
 _ASKS_LANGUAGE: Final = re.compile(rf"(?i)\b(?:{WORDS['language']})(?!\w)")
 """A question about a programming language; where it asks for a manifest, about the versions of it."""
 _ASKS_PACKAGES: Final = re.compile(r"(?i)\b(?:dependenc|packages?|librar|requirements?|install)")
-_ASKS_PARAMETERS: Final = re.compile(
-    r"(?i)\b(?:parameters?|arguments?|keywords?|options?|defaults?|signature|accepts?|takes?|passed)\b"
-)
 
 
 class Subject(Struct, frozen=True):
@@ -110,7 +114,9 @@ def _find_history(subject: Subject) -> Iterator[Wanted]:
     if Shape.RECENT in asked and (not _is_named(subject.shapes) or any(_find_recent(subject))):
         return
     if not any(_find_release(subject)):
-        yield from find_history(subject.plan, subject.query, subject.reading, releases=Shape.RELEASES in asked)
+        releases = Shape.RELEASES in asked
+        yield from find_first(subject.query.text, subject.shapes.names[:2], subject.reading, releases=releases)
+        yield from find_history(subject.plan, subject.query, subject.reading, releases=releases)
 
 
 def _find_recent(subject: Subject) -> Iterator[Wanted]:
@@ -155,6 +161,7 @@ def _find_commits(subject: Subject) -> Iterator[Wanted]:
 def _find_named(subject: Subject) -> Iterator[Wanted]:
     """Yield the definitions of the names in a question; where they are asked for, also a few callers of each."""
     asked = Shape.DEFINITION in subject.shapes.asked
+    is_beside = asks_only_users(subject.query.text, subject.shapes)
     if subject.shapes.type:
         yield from _find_type(subject)
     yield from _find_spelled(subject)
@@ -167,21 +174,13 @@ def _find_named(subject: Subject) -> Iterator[Wanted]:
             value /= 1 if asked or len(definitions) < 4 else 2
             # Only the first is outlined: a name that several have is seldom asked about for all of them.
             members = _choose_members(row.node, subject) if asked and not rank else ()
-            part = _part_first(row.node, subject, asked=asked)
-            yield Wanted(row, Shape.DEFINITION, value, part, alone=False, members=members)
+            part = part_asked_for(row.node, subject.query.text, asked=asked, is_beside=is_beside)
+            yield Wanted(row, Shape.DEFINITION, value, part, alone=is_beside, members=members)
         if not definitions:
             for row, part in find_exports(name, subject.reading):
                 yield Wanted(row, Shape.DEFINITION, top, part, alone=False)
         if asked:
             yield from _uses_of_named(name, definitions, subject)
-
-
-def _part_first(node: Node, subject: Subject, *, asked: bool) -> Span | None:
-    """Return the part of a definition that is shown first: all of its signature where parameters are asked for."""
-    signature = str(node.fields.get("signature") or "")
-    if signature and node.kind not in OUTLINED_KINDS and _ASKS_PARAMETERS.search(subject.query.text):
-        return find_declaration(node.text, signature)
-    return shown_first(node) if asked else None
 
 
 def _find_type(subject: Subject) -> Iterator[Wanted]:

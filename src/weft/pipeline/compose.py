@@ -216,7 +216,7 @@ class ComposedPage(Struct, frozen=True):
 
 def compose(plan: Plan, layout: Layout, printer: Printer) -> ComposedPage:
     """Return the fullest page within the budget; where it is very small, with a plainer frame, then with none."""
-    warnings = (*_small_budget_warning(plan), *_received_note(plan, layout))
+    warnings = (*_small_budget_warning(plan), *_layout_notes(plan, layout))
     full = plan.profile.frame
     # From the fullest frame to none: what stands around the items goes before the items do.
     for frame in (full, Frame(title=full.title, empty=full.empty), Frame(title="", notes=False, empty=full.empty)):
@@ -236,12 +236,13 @@ def _small_budget_warning(plan: Plan) -> tuple[str, ...]:
     return (f"A budget of {plan.budget} tokens is under {below}: only names and types are printed.",)
 
 
-def _received_note(plan: Plan, layout: Layout) -> tuple[str, ...]:
-    """Return what a page of a session says about the nodes it leaves out."""
+def _layout_notes(plan: Plan, layout: Layout) -> tuple[str, ...]:
+    """Return what a page says that doubts, and one of a session about the nodes it leaves out."""
+    doubt = (layout.doubt,) if layout.doubt else ()
     if plan.request.received is None or not layout.received:
-        return ()
+        return doubt
     left = "1 node was" if layout.received == 1 else f"{layout.received} nodes were"
-    return (f"{left} {plan.request.received.reason}, and left out here.",)
+    return (*doubt, f"{left} {plan.request.received.reason}, and left out here.")
 
 
 def _compose_within_budget(
@@ -313,7 +314,7 @@ def _compose_once(
     text = join_lines(lines)
     # In printed order, because known counts are matched with the text from its beginning to its end.
     tokens = printer.page_cost(text, _items_in_order(page))
-    return ComposedPage(page, text, lines, outcomes, tokens, _received_note(plan, layout))
+    return ComposedPage(page, text, lines, outcomes, tokens, _layout_notes(plan, layout))
 
 
 def _metadata(plan: Plan, printer: Printer, frame: Frame) -> Mapping[str, Json]:

@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from weft.model import Candidate, Citation, Context, Detail, Item, LedgerEntry, NodeRef
+from weft.pipeline.plan import Plan
+from weft.pipeline.retrieve import Gathered
 from weft.pipeline.sections import Layout
 from weft.pipeline.shapes import MARK
 from weft.pipeline.slots import Outcome
@@ -148,3 +150,21 @@ def complete_page_note(outcomes: Sequence[Outcome], noise: int, unspent: float) 
     return (
         f"All that is relevant is on the page: {weaker} left out, far below the floor (`--floor 0` prints them).",
     )
+
+
+def idle_lens_note(plan: Plan, layout: Layout) -> tuple[str, ...]:
+    """Say so where a lens that was asked for found nothing of what it raises."""
+    lens = plan.lens
+    raised = sorted({*lens.raise_tags, *lens.raise_kinds})
+    is_asked = plan.request.lens is not None and raised and not layout.is_silent
+    if not is_asked or any("raised" in candidate.parts for candidate in layout.candidates()):
+        return ()
+    return (f"The lens {lens.name!r} raised nothing: no note found has one of its tags ({', '.join(raised)}).",)
+
+
+def missing_embedder_note(gathered: Gathered) -> tuple[str, ...]:
+    """Say so where nothing was searched by its meaning."""
+    query = gathered.query
+    if query.vector is None and query.text.strip() and not query.notes:
+        return ("No embedder is in use: candidates come from words and links alone.",)
+    return ()

@@ -7,6 +7,7 @@ from math import inf
 from typing import Final
 
 from weft.model import Node
+from weft.pipeline.excerpt import find_declaration
 from weft.pipeline.query import Reading
 from weft.pipeline.shapes import Span
 from weft.pipeline.walk import Relevance
@@ -32,6 +33,9 @@ _MAX_DOCUMENTED_LINES: Final = 12
 """A longer documentation inside of a function is left to the words of the question, and the code shown first."""
 _MAX_NAMED: Final = 4
 """Definitions that are named of those that a commit touched."""
+_ASKS_PARAMETERS: Final = re.compile(
+    r"(?i)\b(?:parameters?|arguments?|keywords?|options?|defaults?|signature|accepts?|takes?|passed)\b"
+)
 _DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
 
 
@@ -105,6 +109,17 @@ def shown_first(node: Node) -> Span | None:
         return 0, paragraph if paragraph > 0 else documented.end()
     code = node.text.find("\n", documented.end())
     return (code + 1, len(node.text)) if 0 < code < len(node.text) - 1 else None
+
+
+def part_asked_for(node: Node, question: str, *, asked: bool, is_beside: bool) -> Span | None:
+    """Return the part of a named definition that is shown first, or alone `is_beside` a list of what uses it.
+
+    Where parameters are asked for, that is all of its signature.
+    """
+    signature = str(node.fields.get("signature") or "")
+    if is_beside or (signature and node.kind not in OUTLINED_KINDS and _ASKS_PARAMETERS.search(question)):
+        return find_declaration(node.text, signature)
+    return shown_first(node) if asked else None
 
 
 def find_files_called(file: str, reading: Reading) -> list[NodeRow]:

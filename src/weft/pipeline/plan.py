@@ -124,7 +124,7 @@ def _heading_parameter(number: int) -> str:
 
 
 class Plan(Struct, frozen=True):
-    """A request with everything decided that it leaves to its profile."""
+    """A request with everything decided that it leaves to its profile, `floor` and `doubt` as relevances."""
 
     request: Request
     profile: Profile
@@ -134,6 +134,7 @@ class Plan(Struct, frozen=True):
     include_fields: bool
     values: Mapping[str, Json]
     floor: float = 0.0
+    doubt: float = 0.0
 
     def lens_for(self, name: str | None) -> Lens:
         """Return the lens that a section names, or the plan's own where it names none."""
@@ -337,6 +338,8 @@ def make_plan(request: Request, profile: Profile, snapshot: Snapshot) -> Plan:
         include_fields=profile.include_fields if request.include_fields is None else request.include_fields,
         values=values,
         floor=check_floor(profile.floor if request.floor is None else request.floor),
+        # Whoever sets a floor means it.
+        doubt=request.floor if request.floor is not None else profile.doubt * profile.floor,
     )
 
 

@@ -7,20 +7,20 @@ passages the view has, and how many names of the question it has never seen. `be
 constants and prints how well they hold.
 
 The floor is a relevance. Below it the page is a sentence, words of the question that the store has never seen,
-and up to three pointers to what came nearest. Above it, what a search found is left out if it lies far below the
-floor, so that nothing is printed only to fill the page.
+and up to three pointers to what came nearest; a question of several words that comes near it gets a short page.
+Above it, what a search found is left out if it lies far below, so that nothing is printed only to fill the page.
 """
 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from enum import Enum, auto
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Detail
+from weft.pipeline.calibration import CALIBRATIONS, Calibration, Evidence
 from weft.pipeline.neighbours import only_acknowledges
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query
@@ -43,6 +43,8 @@ _MAX_TERMS: Final = 24
 """Terms of a question beyond these add no further trust: a pasted log is no better understood than a paragraph."""
 _MAX_PASSAGES: Final = 1000
 """Passages of a view beyond these change nothing: the best of many is better by chance only while they are few."""
+_MIN_DOUBTED_TERMS: Final = 6
+"""A question of fewer terms stands or falls by them; one of more may share few of them with its answer."""
 _MAX_UNKNOWN_NAMES: Final = 2
 """Unknown names that count: two tell as much as five that the question is about something else."""
 _MAX_LISTED_WORDS: Final = 5
@@ -62,6 +64,7 @@ _MAX_NEAREST: Final = 3
 _MIN_TOKENS_FOR_NEAREST: Final = 300
 """A smaller budget takes the sentence alone: pointers would push it off the page."""
 _NOTHING: Final = "Nothing here speaks to this question."
+LITTLE: Final = "Little here speaks to this question; this came nearest."
 _ASK_ON: Final = "Ask in other words, or with a floor of 0 (`--floor 0`) for the nearest matches."
 _SURELY_WANTED: Final = 0.5
 """The value of a shape from which on a candidate is what was asked for, and not only of its kind."""
@@ -81,43 +84,12 @@ _REACHED_PARTS: Final = (
 _MAX_UNKNOWN_SHARE: Final = 0.4
 """A question of which words that the store has never seen are so much is about something else, although a shape
 finds tests or a manifest for it: "which dependencies does the cheese industry have?"."""
+_ASKING_WORDS: Final = (
+    "minimum oldest earliest newest latest supported required version dependency add write new another custom test"
+)
+"""Words by which such shapes are read, as in "minimum Node version"; they are no part of what it is about."""
 _FOUND_BY_SEARCH: Final = frozenset({"hybrid", "bm25", "vector"})
 """The sources of matches that were found for the words or the meaning of the question."""
-
-
-class Evidence(Enum):
-    """The evidence that a question was searched by."""
-
-    WORDS_AND_MEANING = auto()
-    WORDS = auto()
-    MEANING = auto()
-
-
-class Calibration(Struct, frozen=True):
-    """The constants of one logistic function: what each measure adds to the logarithm of the odds."""
-
-    coverage: float
-    cosine: float
-    known: float
-    terms: float
-    passages: float
-    unknown_names: float
-    constant: float
-
-
-# Fitted by `python -m bench.calibration SET.json=STORE ... --silence PROMPTS.json --fit` on ten judged sets, each
-# asked of its own store and of the nine others, and on samples of 1 to 100 nodes of each store.
-CALIBRATIONS: Final[Mapping[Evidence, Calibration]] = {
-    Evidence.WORDS_AND_MEANING: Calibration(
-        coverage=5.66, cosine=8.83, known=2.07, terms=1.79, passages=-0.73, unknown_names=-1.24, constant=-5.89
-    ),
-    Evidence.WORDS: Calibration(
-        coverage=5.96, cosine=0.0, known=3.97, terms=2.18, passages=-0.72, unknown_names=-1.17, constant=-5.29
-    ),
-    Evidence.MEANING: Calibration(
-        coverage=0.0, cosine=11.65, known=0.0, terms=0.01, passages=-0.49, unknown_names=-2.07, constant=-1.27
-    ),
-}
 
 
 def evidence_of(query: Query, embedder: Embedder | None, match: str = "hybrid") -> Evidence:
@@ -286,6 +258,12 @@ def speaks(plan: Plan, gathered: Gathered, snapshot: Snapshot, *, about_whole: b
     return asks_about_person(request.question) and has_profile(snapshot)
 
 
+def doubts(plan: Plan, gathered: Gathered) -> bool:
+    """Return whether a question of several words comes near enough to the floor that something may answer it."""
+    is_near = plan.doubt <= gathered.relevance < plan.floor
+    return is_near and sum(gathered.query.terms.values()) >= _MIN_DOUBTED_TERMS
+
+
 def _finds_surely(gathered: Gathered) -> bool:
     """Return whether a shape found what is asked for: by a name, or by its kind where most words are known."""
     unsure = {_HISTORY_PART} if _knows_words(gathered.query) else {_HISTORY_PART, *_PARTS_BY_KIND}
@@ -299,7 +277,8 @@ def _finds_surely(gathered: Gathered) -> bool:
 
 def _knows_words(query: Query) -> bool:
     """Return whether words that the store has never seen are but a small part of the question."""
-    weights = query.term_weights()
+    asking = {term_hash(term) for term in analyze(_ASKING_WORDS)}
+    weights = {term: weight for term, weight in query.term_weights().items() if term not in asking}
     unknown = sum([weight for term, weight in weights.items() if not query.statistics.frequency.get(term)])
     return unknown < _MAX_UNKNOWN_SHARE * sum(weights.values())
 
@@ -341,9 +320,9 @@ def silent_plan(plan: Plan, query: Query) -> Plan:
     return replace(plan, profile=replace(plan.profile, sections=(*rules, NEAREST), frame=frame))
 
 
-def describe_silence(query: Query, as_of: int | None = None) -> str:
+def describe_silence(query: Query, as_of: int | None = None, begin: str = _NOTHING) -> str:
     """Return the sentences of a page that has nothing: that it has not, unknown words, and how to ask on."""
-    return " ".join(filter(None, (_NOTHING, describe_unknown(unknown_words(query), as_of), _ASK_ON)))
+    return " ".join(filter(None, (begin, describe_unknown(unknown_words(query), as_of), _ASK_ON)))
 
 
 def lay_out_silence(plan: Plan, gathered: Gathered, standing: StandingRules, heading_cost: HeadingCost) -> Layout:

@@ -153,6 +153,8 @@ class Layout(Struct, frozen=True):
     """How many candidates were left out for being far below the floor."""
     is_silent: bool = False
     """Whether the page only says that there is nothing, and points to what came nearest."""
+    doubt: str = ""
+    """What a page says that may not answer the question."""
 
     def candidates(self) -> list[Candidate]:
         """Return the candidates of all slots in printed order."""

@@ -244,6 +244,16 @@ TextRef = tuple[str, str, tuple[int, int] | None]
 """Tells a candidate's text from all others: tenant and key of its node, and the span if it is only a passage."""
 
 
+_DOUBTED_TOKENS, _DOUBTED_SHARE = 1_000, 0.5
+"""The tokens of a page that may not answer its question, or its share of a larger budget. Where as many questions
+have an answer as have none, so have those that come so near the floor."""
+
+
+def doubtful_budget(budget: int | None) -> int:
+    """Return the budget of a page that may not answer its question."""
+    return max(min(budget or _DOUBTED_TOKENS, _DOUBTED_TOKENS), int(_DOUBTED_SHARE * (budget or 0)))
+
+
 class PageBudget(Struct):
     """The budget of a page, what is spent of it, which headings and which texts stand on the page so far.
 

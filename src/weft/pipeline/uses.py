@@ -21,12 +21,17 @@ from weft.pipeline.by_symbol import (
 )
 from weft.pipeline.query import Reading
 from weft.pipeline.score import is_sample
-from weft.pipeline.shapes import CODE_KINDS, TEST_TAG, Span
+from weft.pipeline.shape_phrases import Shape
+from weft.pipeline.shapes import CODE_KINDS, TEST_TAG, Shapes, Span
 from weft.ports import NodeRow
 from weft.text import analyze, looks_like_code
 
 _MAX_USES: Final = 200
 """Passages that are looked at for uses of a name; a name in more of them is one that many things have."""
+_MAX_SHORT_WORDS: Final = 8
+"""Words of a question that asks for nothing else; a longer one may ask what the thing does, too."""
+_MAX_CHAIN_CHARACTERS: Final = 1_500
+"""Characters before a call in which the class may stand at the beginning of a chain of calls."""
 _RELATIONS: Final = ("calls", "references", "inherits", "imports")
 _CALLS: Final = ("calls", "tests")
 """Links that are calls: of a call in test code the resolver draws that it tests what it calls."""
@@ -43,12 +48,18 @@ class Use(Struct, frozen=True):
     is_linked: bool = False
     """Whether the resolver has found it, and not only its text."""
     names_owner: bool = False
-    """Whether the class that the question names with the method stands in the text too."""
+    """Whether it is called on the class that the question names with it."""
 
     @property
     def is_test(self) -> bool:
         """Whether the use stands in test code."""
         return TEST_TAG in self.row.node.tags
+
+
+def asks_only_users(question: str, shapes: Shapes) -> bool:
+    """Return whether a short question asks what uses or tests something, and not what that is."""
+    asked = shapes.asked & {Shape.CALLERS, Shape.TESTS, Shape.DEFINITION, Shape.FLOW, Shape.HISTORY}
+    return asked in ({Shape.CALLERS}, {Shape.TESTS}) and len(question.split()) <= _MAX_SHORT_WORDS
 
 
 def list_users(name: str, question: str, reading: Reading) -> list[Use]:
@@ -104,10 +115,10 @@ def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types
         is_around = any(each.node.key.startswith(row.node.key) for each in definitions)
         if node_id in own or (is_around and node_id not in lines):
             continue
-        named = re.search(rf"\b{re.escape(owner)}\b", row.node.text) if owner else None
         calls = tuple(match.span() for match in call.finditer(row.node.text))
-        # Of several calls of that name, the one behind the class is meant.
-        calls = tuple(span for span in calls if named and span[0] > named.start()) or calls
+        # Of several calls of that name, those on the class are meant.
+        owned = tuple(span for span in calls if owner and _is_called_on(owner, span[0], row.node.text))
+        calls = owned or calls
         if node_id not in lines:
             # Examples in documentation and remarks call nothing.
             remarks = [match.span() for match in _REMARK.finditer(row.node.text)] if calls else []
@@ -115,7 +126,7 @@ def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types
         spans = calls or tuple(match.span() for match in attribute.finditer(row.node.text))
         if spans or node_id in lines:
             place = spans or tuple(line_spans(row.node, lines[node_id]))
-            uses.append(Use(row, place, bool(calls), node_id in lines, named is not None))
+            uses.append(Use(row, place, bool(calls), node_id in lines, bool(owned)))
     return sorted(uses, key=_use_order)
 
 
@@ -123,6 +134,18 @@ def _owner_of(name: str) -> str:
     """Return the class of a method that is named with it, as in `Queue.take`."""
     parts = re.split(r"::|->|\.", name)
     return parts[-2] if len(parts) > 1 else ""
+
+
+def _is_called_on(owner: str, start: int, text: str) -> bool:
+    """Return whether a call is made on a class, as in `Queue(path).take()`, or on what was made of it."""
+    before, owner = text[max(start - _MAX_CHAIN_CHARACTERS, 0) : start], rf"\b{re.escape(owner)}\b"
+    # A chain goes on over lines that begin with a dot or close a bracket.
+    if re.search(rf"{owner}(?:[^\n;]|\n\s*(?=[.)}}\]])|[({{\[,]\s*\n)*(?:\.|::|->)\s*\Z", before):
+        return True
+    receiver = re.search(r"(\w+)\s*(?:\.|::|->)\s*\Z", before)
+    if receiver is None:
+        return False
+    return re.search(rf"\b{receiver[1]}\s*(?:=|:)[^\n]*{owner}|{owner}\s+\*?{receiver[1]}\b", text) is not None
 
 
 def _private_twin(word: str, types: Sequence[str], reading: Reading) -> str:

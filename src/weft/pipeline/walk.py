@@ -8,8 +8,8 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.model import Candidate, Step
-from weft.pipeline.plan import Plan, is_unnamed_quotation
+from weft.model import Candidate, Filter, Step
+from weft.pipeline.plan import Plan, is_unnamed_quotation, passes_filter
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Lens
 from weft.scoring.centrality import pagerank
@@ -406,3 +406,11 @@ def group_by_lens(candidates: Sequence[Candidate], plan: Plan) -> list[tuple[Len
     for candidate in candidates:
         groups.setdefault(lens_by_probe.get(candidate.probe), []).append(candidate)
     return [(plan.lens_for(name), group) for name, group in groups.items()]
+
+
+def drop_filtered(candidates: Sequence[Candidate], filter: Filter) -> tuple[Candidate, ...]:
+    """Return the candidates without those that the walk reached and the filter of the request excludes."""
+    # Searches have applied the filter already.
+    return tuple(
+        each for each in candidates if filter.empty or not each.distance or passes_filter(each.node, filter)
+    )

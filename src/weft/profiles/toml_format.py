@@ -75,6 +75,7 @@ _BOUNDS: Final = {
     "similarity": _FRACTION,
     "floor": Bound(0, 1),
     "noise": Bound(0, 1),
+    "doubt": Bound(0, 1),
     "coverage": Bound(0, 1),
     "restart": Bound(0, 1, open_least=True, open_most=True),
     "table": Bound(0, 1),

@@ -324,8 +324,9 @@ class Profile(Struct, frozen=True):
     """One kind of page, as data.
 
     `floor` is the calibrated relevance, from 0 to 1, below which a page says that there is nothing, and
-    `noise` the share of it below which a single match is left out. With `sources`, nodes of others are neither
-    found nor walked to, nor are those of `hidden_sources`; only who starts from one by name sees it.
+    `noise` the share of it below which a single match is left out. From the share `doubt` of it on, a question of
+    several words gets a short page of what came nearest. With `sources`, nodes of others are neither found nor
+    walked to, nor are those of `hidden_sources`; only who starts from one by name sees it.
     """
 
     name: str
@@ -338,6 +339,7 @@ class Profile(Struct, frozen=True):
     # A larger share drops texts that answer in other words than were asked: at 0.1 a judged page in a hundred and
     # fifty loses its answer, at 0.05 none does.
     noise: float = 0.05
+    doubt: float = 1.0
     summary_only_below: int = 0
     include_fields: bool = True
     max_depth: int = 5

@@ -29,13 +29,20 @@ OPENING_LINE: Final = re.compile(
 )
 """A line that opens something and says nothing by itself: a heading, a fence, a box, a directive."""
 _ANCHOR = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}\n]*\}\Z")
-# Lines that run on into no other: of a list, a table, a quotation or code.
+_PROSE_WORD: Final = (
+    r"an|the|of|to|are|was|were|been|that|which|he|she|they|we|you|his|her|their|our|your|had|has|have"
+)
+"""Words of running text that stand in no line of code, but for its strings and comments."""
+# Lines that run on into no other: of a list, a table, a quotation or code. In a text with broken lines, one that
+# begins with "from" or "return", or ends in a semicolon, is prose if it has such a word before any mark of code.
 _LONE_LINE = re.compile(
     r"\s*(?:[-*+•]\s|\(?\d{1,3}[.)]\s|>|\||#{1,6}\s|-{3,}\s*$"
-    r"|(?:def|class|import|from|return|async|const|let|var|function|public|private|static|struct|fn|func)\s.*[(:;{=.]"
     r"|(?:if|for|while|with|elif|else|try|except|switch|case)\b.*[:{]\s*$"
     r"|@\w+|//|/\*|\*/|</?\w[^>]*>|[\])}]+[;,)]*\s*$|[\w.\[\]\"']+\s*(?:[-+*/|:]?=|:=)\s*\S)"
-    r"|.*(?:[{};]|=>|->)\s*$|\s*[\w.]+\([^()]*\)\s*$"
+    r"|\s*[\w.]+\([^()]*\)\s*$"
+    r"|(?=\s*(?:def|class|import|from|return|async|const|let|var|function|public|private|static|struct|fn|func)\s"
+    r".*[(:;{=.]|.*(?:[{};]|=>|->)\s*$)"
+    rf"(?!(?:[^\"'`()=\[\]{{}}<>\n]|\b'\b)*\b(?i:{_PROSE_WORD})\b)"
 )
 # After the mark may come closing quotes and brackets; the next sentence does not begin in lower case. The marks of
 # all scripts come first, because one of a set is found several times as fast as one of several alternatives.

@@ -155,3 +155,8 @@ def test_the_log_of_a_folder_and_what_stands_in_it_are_listed(two_folders: Weft)
 def test_a_commit_that_is_asked_for_names_the_files_that_it_changed(two_folders: Weft, repository: Path) -> None:
     hash = git(repository, "rev-parse", "--short", "HEAD~1")
     assert "+2 -0 in src/routers/trie.py" in two_folders.context(f"What did {hash} change?", max_tokens=300).text
+
+
+def test_when_something_was_added_is_told_by_the_first_commit_of_its_lines(two_folders: Weft) -> None:
+    text = two_folders.context("When was Beam.weigh added?", max_tokens=400).text
+    assert "### Weigh with a pan and a beam\n" in text and "the first commit of Beam.weigh" in text

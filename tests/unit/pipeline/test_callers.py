@@ -126,3 +126,9 @@ def test_many_callers_come_with_one_line_each_so_that_all_fit(depot: Weft) -> No
     assert set(printed(context)) == {"weigh_cart", *(f"haul_{number}" for number in range(MANY))}
     assert context.text.count("return weigh_cart(cart)") == MANY
     assert "cart = cart + 13" not in context.text
+
+
+def test_beside_its_callers_a_definition_is_only_its_signature(depot: Weft) -> None:
+    text = depot.context("who calls lift_crate?").text
+    assert "def lift_crate(crate):" in text and "return crate\n" not in text
+    assert "return crate\n" in depot.context("who calls lift_crate, and what does it return for a crate?").text

@@ -72,6 +72,7 @@ def index(folder: Path, name: str, text: str) -> Weft:
         ("ferry.gemspec", GEMSPEC.format(filler=FILLER), "Which Ruby does it need at least?", ">= 3.1.7"),
         ("Cargo.toml", CARGO.format(filler=FILLER), "Which minimum Rust version is required?", '"1.88"'),
         ("package.json", PACKAGE, "What is the oldest Node it runs on?", ">= 18.4"),
+        ("package.json", PACKAGE, "minimum Node version", ">= 18.4"),
     ],
 )
 def test_the_version_of_a_language_is_read_from_the_manifest(

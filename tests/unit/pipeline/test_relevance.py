@@ -8,11 +8,10 @@ import pytest
 from weft import Node, Weft
 from weft.embed.static import NAME
 from weft.model import CALIBRATED, Candidate, View
+from weft.pipeline.calibration import CALIBRATIONS, Evidence
 from weft.pipeline.query import Query, understand
 from weft.pipeline.relevance import (
     CALIBRATED_EMBEDDERS,
-    CALIBRATIONS,
-    Evidence,
     Gauge,
     Measures,
     describe_unknown,

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from weft import Node, Weft
 from weft.errors import InvalidInput
 from weft.model import CALIBRATED, Candidate, Context, Detail, Topic
 from weft.pipeline.ledger import complete_page_note
-from weft.pipeline.slots import Outcome, Reason
+from weft.pipeline.slots import Outcome, Reason, doubtful_budget
 from weft.render import FORMATS
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -73,6 +74,45 @@ def test_a_silent_page_is_within_any_budget(weft: Weft, format: str, max_tokens:
     context = weft.context(FOREIGN, format=format, max_tokens=max_tokens)
     assert context.tokens <= (max_tokens or 250)
     assert context.sources == ()
+
+
+# It shares some of its meaning, and hardly a word, with the text on refunds.
+VAGUE = (
+    "Which colleague do I have to ask when a customer wants a larger amount of money returned after a complaint?"
+)
+LITTLE = "Little here speaks to this question"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_long_question_near_the_floor_gets_a_short_page_that_says_so(weft: Weft, format: str) -> None:
+    context = weft.context(VAGUE, format=format, max_tokens=8000)
+    assert 0.1 <= context.stats["relevance"] < 0.25
+    assert LITTLE in context.text
+    assert "Nothing here mentions" in context.text
+    assert any(LITTLE in note for note in context.notes)
+    assert context.sources[0].title == "Refunds"
+    assert context.max_tokens == 8000
+    assert context.text == weft.context(VAGUE, format=format, max_tokens=8000).text
+
+
+@pytest.mark.parametrize("max_tokens", [1, 20, 60, 120, 300, 4000, None])
+def test_such_a_page_is_within_any_budget(weft: Weft, max_tokens: int | None) -> None:
+    context = weft.context(VAGUE, max_tokens=max_tokens)
+    assert context.tokens <= (max_tokens or 1000)
+
+
+@pytest.mark.parametrize(
+    ("budget", "doubtful"), [(None, 1000), (300, 300), (1000, 1000), (1500, 1000), (2000, 1000), (8000, 4000)]
+)
+def test_a_page_that_doubts_has_half_its_budget_or_a_thousand_tokens(budget: int | None, doubtful: int) -> None:
+    assert doubtful_budget(budget) == doubtful
+
+
+def test_only_a_long_question_of_a_profile_that_doubts_gets_such_a_page(weft: Weft) -> None:
+    assert is_silent(weft.context(VAGUE, floor=0.25))
+    strict = replace(weft.profile("general"), name="strict", doubt=1.0)
+    assert is_silent(weft.context(VAGUE, profile=strict))
+    assert is_silent(weft.context("larger amount returned colleague"))
 
 
 def test_a_floor_of_0_prints_whatever_is_nearest(weft: Weft) -> None:

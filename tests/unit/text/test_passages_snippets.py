@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.text import is_blank, split_snippets
+from weft.text.sentences import split_blocks
 
 SENTENCE = "The harbour lamp burns whale oil and the keeper counts every barrel of it twice."
 
@@ -16,6 +17,38 @@ def snippets(text: str) -> list[str]:
 def test_sentences_are_never_cut() -> None:
     text = " ".join([SENTENCE] * 12)
     assert all(snippet.startswith("The") and snippet.endswith(".") for snippet in snippets(text))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from the barn. It stood",
+        "return to the house by night; and nobody saw it, not even",
+        "The keeper had forgotten the oil;",
+        "public is concerned. To the",
+        "function that the keeper's wife had named (as always)",
+    ],
+)
+def test_a_line_of_prose_that_begins_or_ends_like_code_runs_on(line: str) -> None:
+    text = f"He took it\n{line}\nand more of it"
+    assert line not in [text[low:high] for block in split_blocks(text) for low, high in block.units]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from weft.model import Node",
+        "import os.path",
+        "return self.keeper",
+        "let a = [1, 2, 3];",
+        "public static void main(String[] args) {",
+        'throw new Error("the oil of the keeper");',
+        "A -> B [color=red];",
+    ],
+)
+def test_a_line_of_code_stands_alone(line: str) -> None:
+    text = f"x\n{line}\ny"
+    assert line in [text[low:high] for block in split_blocks(text) for low, high in block.units]
 
 
 def test_a_full_paragraph_ends_a_snippet() -> None:

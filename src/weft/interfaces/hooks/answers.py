@@ -283,7 +283,8 @@ def _answer_prompt(call: HookCall, spent: int) -> tuple[str, int]:
     # Below the floor not even rules are told: they were at the start of the session, and are with the next page.
     frame = replace(profile.frame, title="", empty="")
     sections = (*_rules_sections(call, profile), *profile.sections)
-    untitled = replace(profile, floor=strict, noise=_PROMPT_NOISE * usual / strict, frame=frame, sections=sections)
+    noise = _PROMPT_NOISE * usual / strict
+    untitled = replace(profile, floor=strict, doubt=1.0, noise=noise, frame=frame, sections=sections)
     # Read before the page is made, which adds its own items.
     before: Mapping[NodeRef, object] = {}
     with suppress(StoreError):
