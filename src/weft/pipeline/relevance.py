@@ -35,7 +35,7 @@ from weft.profiles.types import Frame, Section
 from weft.scoring.bm25 import inverse_frequency, term_hash
 from weft.text import analyze, find_proper_names
 from weft.text.sentences import is_about_whole
-from weft.text.terms import ORDERS, STOP_WORDS
+from weft.text.terms import STOP_WORDS
 
 CALIBRATED_EMBEDDERS: Final = frozenset({"weft-static-1"})
 """Embedders whose cosines the constants were fitted on; those of others lie elsewhere, so words alone decide."""
@@ -50,7 +50,16 @@ _MAX_LISTED_WORDS: Final = 5
 _MAX_LISTED_CHARACTERS: Final = 40
 _MAX_READ_CHARACTERS: Final = 2_000
 """Characters of a question that are read for unknown words: a pasted log is full of them."""
-_ORDER_HASHES: Final = frozenset(map(term_hash, ORDERS))
+_ORDERS: Final = frozenset(
+    analyze(
+        "clarify debug demonstrate describe elaborate explain find fix hello help hey hi implement improve"
+        " investigate kindly list look optimise optimize please pls plz refactor show summarise summarize support"
+        " tell thanks walk"
+    )
+)
+"""Terms that say what is to be done with an answer. Where a store has never seen one, a question is no less about
+the store."""
+_ORDER_HASHES: Final = frozenset(map(term_hash, _ORDERS))
 _WORD: Final = re.compile(r"[^\W_][\w.:+#'’-]*")
 _ENDING: Final = re.compile(r"(?:['’]s?|[.:'’-]+)\Z")
 
@@ -80,10 +89,16 @@ _REACHED_PARTS: Final = (
 _MAX_UNKNOWN_SHARE: Final = 0.4
 """A question of which words that the store has never seen are so much is about something else, although a shape
 finds tests or a manifest for it: "which dependencies does the cheese industry have?"."""
-_ASKING_WORDS: Final = (
-    "minimum oldest earliest newest latest supported required version dependency add write new another custom test"
+_SHAPE_HASHES: Final = frozenset(
+    map(
+        term_hash,
+        analyze(
+            "minimum oldest earliest newest latest supported required version dependency add write new another"
+            " custom test"
+        ),
+    )
 )
-"""Words by which such shapes are read, as in "minimum Node version"; they are no part of what it is about."""
+"""Terms by which such shapes are read, as in "minimum Node version"; they are no part of what it is about."""
 _FOUND_BY_SEARCH: Final = frozenset({"hybrid", "bm25", "vector"})
 """The sources of matches that were found for the words or the meaning of the question."""
 
@@ -208,7 +223,7 @@ def _unknown(words: Iterable[str], statistics: TermStatistics) -> tuple[str, ...
         if len(word) < 2 or word.lower() in STOP_WORDS:
             continue
         terms = analyze(word)
-        if ORDERS.issuperset(terms) or any(known.get(term_hash(term), 0) for term in terms):
+        if _ORDERS.issuperset(terms) or any(known.get(term_hash(term), 0) for term in terms):
             continue
         unknown.setdefault(word.casefold(), word)
     return tuple(unknown.values())
@@ -266,8 +281,7 @@ def _finds_surely(gathered: Gathered) -> bool:
 
 def _knows_words(query: Query) -> bool:
     """Return whether words that the store has never seen are but a small part of the question."""
-    asking = {term_hash(term) for term in analyze(_ASKING_WORDS)}
-    weights = {term: weight for term, weight in query.term_weights().items() if term not in asking}
+    weights = {term: weight for term, weight in query.term_weights().items() if term not in _SHAPE_HASHES}
     unknown = sum([weight for term, weight in weights.items() if not query.statistics.frequency.get(term)])
     return unknown < _MAX_UNKNOWN_SHARE * sum(weights.values())
 

@@ -357,13 +357,3 @@ def _spell_dates(question: str) -> Iterable[tuple[str, str]]:
             yield found[0], f"{year_behind or year_last}-{place:02}-{int(day or day_before):02}"
         elif 1 <= int(number) <= len(_MONTHS):
             yield from ((found[0], other) for other in (_MONTHS[int(number) - 1], year))
-
-
-_ORDERS_TO_READERS: Final = """
-    clarify debug demonstrate describe elaborate explain find fix hello help hey hi implement improve
-    investigate kindly list look optimise optimize please pls plz refactor show summarise summarize support
-    tell thanks walk
-"""
-ORDERS: Final = frozenset(analyze(_ORDERS_TO_READERS))
-"""Terms that say what is to be done with an answer. Where a store has never seen one, a question is no less about
-the store."""
