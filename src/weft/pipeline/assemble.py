@@ -36,7 +36,7 @@ from weft.pipeline.plan import Plan, choose_presets, make_plan, topic_label, uni
 from weft.pipeline.query import Query, QuestionTerms, Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.relevance import (
     Gauge,
-    describe_silence,
+    describe_doubt,
     drop_noise,
     evidence_of,
     lay_out_silence,
@@ -72,7 +72,6 @@ from weft.pipeline.shapes import (
     weigh_by_shape,
 )
 from weft.pipeline.slots import (
-    LITTLE,
     Outcome,
     PlacedSlot,
     doubtful_budget,
@@ -185,7 +184,7 @@ def _judge(
     if any(map(speaks, plan.by_topic(), by_topic, repeat(snapshot))):
         return plan, False, ""
     if any(map(doubts, plan.by_topic(), by_topic)):
-        said = describe_silence(gathered.query, plan.request.view.as_of, LITTLE)
+        said = describe_doubt(gathered.query, plan.request.view.as_of)
         return replace(plan, budget=doubtful_budget(plan.budget)), False, said
     return silent_plan(plan, gathered.query), True, ""
 

@@ -70,6 +70,8 @@ _MAX_NEAREST: Final = 3
 _MIN_TOKENS_FOR_NEAREST: Final = 300
 """A smaller budget takes the sentence alone: pointers would push it off the page."""
 _NOTHING: Final = "Nothing here speaks to this question."
+_DOUBT: Final = "This came nearest, and may not answer the question."
+_ASK_FOR_MORE: Final = "A floor of 0 (`--floor 0`) prints more of it."
 _ASK_ON: Final = "Ask in other words, or with a floor of 0 (`--floor 0`) for the nearest matches."
 _SURELY_WANTED: Final = 0.5
 """The value of a shape from which on a candidate is what was asked for, and not only of its kind."""
@@ -322,9 +324,14 @@ def silent_plan(plan: Plan, query: Query) -> Plan:
     return replace(plan, profile=replace(plan.profile, sections=(*rules, NEAREST), frame=frame))
 
 
-def describe_silence(query: Query, as_of: int | None = None, begin: str = _NOTHING) -> str:
+def describe_silence(query: Query, as_of: int | None = None) -> str:
     """Return the sentences of a page that has nothing: that it has not, unknown words, and how to ask on."""
-    return " ".join(filter(None, (begin, describe_unknown(unknown_words(query), as_of), _ASK_ON)))
+    return " ".join(filter(None, (_NOTHING, describe_unknown(unknown_words(query), as_of), _ASK_ON)))
+
+
+def describe_doubt(query: Query, as_of: int | None = None) -> str:
+    """Return the sentences of a page that may not answer its question."""
+    return " ".join(filter(None, (_DOUBT, describe_unknown(unknown_words(query), as_of), _ASK_FOR_MORE)))
 
 
 def lay_out_silence(plan: Plan, gathered: Gathered, standing: StandingRules, heading_cost: HeadingCost) -> Layout:

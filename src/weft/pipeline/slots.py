@@ -256,7 +256,6 @@ have an answer as have none, so have those that come so near the floor."""
 
 _MIN_DOUBTED_TERMS: Final = 6
 """A question of fewer terms stands or falls by them; one of more may share few of them with its answer."""
-LITTLE: Final = "Little here speaks to this question; this came nearest."
 
 
 def doubts(plan: Plan, gathered: Gathered) -> bool:

@@ -80,16 +80,16 @@ def test_a_silent_page_is_within_any_budget(weft: Weft, format: str, max_tokens:
 VAGUE = (
     "Which colleague do I have to ask when a customer wants a larger amount of money returned after a complaint?"
 )
-LITTLE = "Little here speaks to this question"
+NEAREST_ONLY = "may not answer the question"
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_long_question_near_the_floor_gets_a_short_page_that_says_so(weft: Weft, format: str) -> None:
     context = weft.context(VAGUE, format=format, max_tokens=8000)
     assert 0.1 <= context.stats["relevance"] < 0.25
-    assert LITTLE in context.text
+    assert NEAREST_ONLY in context.text
     assert "Nothing here mentions" in context.text
-    assert any(LITTLE in note for note in context.notes)
+    assert any(NEAREST_ONLY in note for note in context.notes)
     assert context.sources[0].title == "Refunds"
     assert context.max_tokens == 8000
     assert context.text == weft.context(VAGUE, format=format, max_tokens=8000).text
