@@ -110,9 +110,7 @@ class Reader:
             # A copy: commands of a page may write beside what they read.
             passed_over = shutil.ignore_patterns("__pycache__", ".weft")
             shutil.copytree(ROOT / "examples", self.folder / "examples", ignore=passed_over)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = str(free.getsockname()[1])
+        self.port = str(_find_port())
 
     def begin_again(self) -> None:
         """Go on in an empty folder beside the last one, in a new shell."""
@@ -191,6 +189,18 @@ class Reader:
         for leader in self.started:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(leader, signal.SIGTERM)
+
+
+def _find_port() -> int:
+    """Return a port that is free and that the system gives to nobody by itself, as it does with those above 32768.
+
+    Each process begins elsewhere, so that pages read at the same time get different ones.
+    """
+    for port in range(20_000 + os.getpid() * 97 % 10_000, 32_000):
+        with socket.socket() as tried, contextlib.suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 def _stand_in(program: Path) -> None:
