@@ -28,6 +28,7 @@ _MAX_COUNTED_FILES: Final = 8
 """Files whose hits are counted where not all hits are printed."""
 _HIT_WIDTH: Final = 120
 """Characters of a line that holds an exact text; minified lines would fill a screen."""
+_NOT_IN_MESSAGES: Final = "Messages of commits are searched only where the kind commit is asked for."
 _SIGNS_OF_EXPRESSIONS: Final = ("|", ".*", "\\")
 """Signs by which a text that no line holds looks like a regular expression without its slashes."""
 _HASH_LENGTH: Final = 10
@@ -113,9 +114,10 @@ def exact_lines(written: str, hits: "Sequence[ExactHit]", limit: int) -> list[st
     counted = f"{count_noun(len(hits), 'line')} in {count_noun(files, 'file')}"
     heading = f"{one_line(written, _LINE_TITLE_WIDTH)!r}: {counted}{more}"
     shown = [line for hit in hits[:limit] for line in (_hit_line(hit), *_around_lines(hit))]
-    is_expression = not hits and any(sign in written for sign in _SIGNS_OF_EXPRESSIONS)
-    hint = ["A regular expression is written between slashes, as in /take|give/."] if is_expression else []
-    return [heading, *hint, *shown, *_count_rest(hits[limit:])]
+    hints = [] if hits else [_NOT_IN_MESSAGES]
+    if not hits and any(sign in written for sign in _SIGNS_OF_EXPRESSIONS):
+        hints = ["A regular expression is written between slashes, as in /take|give/."]
+    return [heading, *hints, *shown, *_count_rest(hits[limit:])]
 
 
 def _count_rest(hits: "Sequence[ExactHit]") -> list[str]:

@@ -328,10 +328,13 @@ def related_rows(neighbours: Sequence[tuple[Node, Edge]], start_keys: set[str]) 
 
 
 def _link_place(node: Node, edge: Edge, start_keys: set[str]) -> str:
-    """Return where a link stands: the calling line of a caller, else where the neighbour itself does."""
+    """Return where a link stands: the calling line of a caller, with its text, else the neighbour's own place."""
     if node.kind == "commit":
         return commit_reference(node)
     line = edge.evidence.removeprefix(_CALL_LINE)
     if edge.source not in start_keys and node.origin.file and line.isdigit():
-        return f"{node.origin.file}:{line}{_mark(node)}"
+        inner = int(line) - (node.origin.first_line or 1)
+        lines = node.text.split("\n")
+        written = f": {one_line(lines[inner].strip(), _SUBJECT_WIDTH)}" if 0 <= inner < len(lines) else ""
+        return f"{node.origin.file}:{line}{_mark(node)}{written}"
     return format_origin(node.origin) if node.origin.file else node.key

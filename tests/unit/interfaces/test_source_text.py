@@ -135,8 +135,8 @@ def test_callers_are_listed_with_the_calling_line(weft: Weft) -> None:
     links = weft.related("Scales.weigh", types=("calls",), direction="in")
     keys = {node.key for node in weft.show("Scales.weigh")}
     assert {row[2:] for row in related_rows(links, keys)} == {
-        ("Scales.reset", "scales.py:12"),
-        ("weigh_all", "scales.py:16"),
+        ("Scales.reset", "scales.py:12: self.weigh(None)"),
+        ("weigh_all", "scales.py:16: return [scales.weigh(each) for each in parcels]"),
     }
     only = weft.related("Scales.weigh", types="calls", direction="in", kinds="function")
     assert [node.title for node, _ in only] == ["weigh_all"]
@@ -191,7 +191,10 @@ def test_an_expression_without_slashes_is_told_how_it_is_written(weft: Weft) -> 
         "'a|b': 0 lines in 0 files",
         "A regular expression is written between slashes, as in /take|give/.",
     ]
-    assert exact_lines("nothing", (), 5) == ["'nothing': 0 lines in 0 files"]
+    assert exact_lines("nothing", (), 5) == [
+        "'nothing': 0 lines in 0 files",
+        "Messages of commits are searched only where the kind commit is asked for.",
+    ]
 
 
 def test_a_shown_file_is_the_file_as_it_is_now(weft: Weft) -> None:
