@@ -76,8 +76,13 @@ _MAX_CODE_SHARE: Final = 0.4
 """The share of the page that one definition may take while others have something to say."""
 _ANSWER_TOKENS: Final = 1_000
 """The tokens up to which a text may go beyond its share: an answer in several parts needs so many."""
-_BEYOND_SHARE, _MAX_BEYOND = 1.5, 0.6
-"""How many times its share a text may then take, and how much of the page at most: three fifths instead of two."""
+_BEYOND_SHARE: Final = 2.0
+"""How many times its share a text may then take: four fifths of a page instead of two. With three, one of six
+answers that stand in long documents was lost at 700 tokens."""
+_LEFT_TOKENS: Final = 150
+"""The tokens that it leaves to others all the same, enough for the best of another text,"""
+_MIN_BEYOND: Final = 0.6
+"""unless less than this share of the page were left to itself."""
 _MAX_LINE: Final = 120
 """Characters of a line before a snippet of code that are shown with it; a longer one is data or prose."""
 _FLOW_PART: Final = f"shape_{Shape.FLOW}"
@@ -337,7 +342,8 @@ class SnippetFiller(Struct):
         if self.slot.cap is None or self.share_tokens == UNLIMITED:
             return UNLIMITED
         cap = self.share_tokens * self.slot.cap
-        beyond = self.share_tokens * max(self.slot.cap, min(self.slot.cap * _BEYOND_SHARE, _MAX_BEYOND))
+        most = max(self.share_tokens - _LEFT_TOKENS, self.share_tokens * _MIN_BEYOND)
+        beyond = max(cap, min(cap * _BEYOND_SHARE, most))
         if self.code[owner]:
             # The best snippet of a definition is not passed over for a worse one that is shorter.
             return beyond if is_new else min(cap, self.share_tokens * _MAX_CODE_SHARE)

@@ -51,6 +51,7 @@ _CHAPTER_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of files that hold one chapter each."""
+_CODE_BLOCK: Final = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _PART_NUMBER: Final = re.compile(
     r"(?:^|[\s._-]+)(?:(?:part|book|volume|vol|act|teil|band|buch|tome|partie|livre|tomo|parte|libro|часть|том|книга)\.?[\s._-]*"
     r"(?:\d{1,2}|[ivx]+|one|two|three|four|five|six)|\d{1,2})$",
@@ -89,6 +90,7 @@ class Manuscript:
         self._files: dict[str, File] = {}
         self._chapters_before: dict[str, int] = {}
         self._books: dict[str, str] = {}
+        self._manuals: dict[Path, bool] = {}
         marks = settings.headings
         self._corrections = Headings(
             frozenset(mark[1:] for mark in marks if mark[0] == "+"),
@@ -103,13 +105,24 @@ class Manuscript:
             return ".scriv/" not in file.name or suffix == SCRIVENER
         if self.settings.reading == NOTES:
             return False
-        if _is_chapter_name(file) and (suffix not in _MARKDOWN or _is_plain_prose(_text_or_empty(file))):
+        if _is_chapter_name(file) and (suffix not in _MARKDOWN or self._is_of_story(file)):
             return True
         if suffix in _MARKDOWN:
             # In a folder of notes a Markdown file is a note, unless the user says otherwise.
             is_requested = file.explicit or self.settings.reading == STORY
             return is_requested and has_chapters(_text_or_empty(file))
         return self.settings.reading == STORY or is_story(_text_or_empty(file))
+
+    def _is_of_story(self, file: File) -> bool:
+        """Return whether a Markdown file that is named as a chapter may be one of a story: no note, no manual."""
+        if not _is_plain_prose(_text_or_empty(file)):
+            return False
+        if self.settings.reading == STORY:
+            return True
+        folder = file.path.parent
+        if folder not in self._manuals:
+            self._manuals[folder] = _is_manual(folder)
+        return not self._manuals[folder]
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every file; a stamp holds the last chapter number of the files before it."""
@@ -275,6 +288,20 @@ def _chapter_order(file: File) -> tuple[bool, str, int, str]:
 def _is_plain_prose(text: str) -> bool:
     """Return whether a Markdown file is no note of a vault: it has neither front matter nor wikilinks."""
     return not text.startswith("---") and "[[" not in text
+
+
+def _is_manual(folder: Path) -> bool:
+    """Return whether the chapters in a folder are those of a book about code: half of them hold a block of it.
+
+    By folder, because the first chapter of a part often only says what comes.
+    """
+    chapters = [
+        path
+        for path in sorted(folder.glob("*"))
+        if path.suffix.lower() in _MARKDOWN and _CHAPTER_NAME.match(path.stem) and path.is_file()
+    ]
+    held = [_text_or_empty(File(path.name, path)) for path in chapters]
+    return 2 * sum(_CODE_BLOCK.search(text) is not None for text in held) >= max(len(held), 1)
 
 
 def _has_lines(file: File) -> bool:

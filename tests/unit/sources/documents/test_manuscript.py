@@ -137,6 +137,12 @@ def test_files_that_are_named_as_chapters_are_one_story(tmp_path: Path, name: st
     ]
 
 
+def test_the_chapters_of_a_book_about_code_are_notes(tmp_path: Path) -> None:
+    for number, body in enumerate(["What comes.", "Write:\n\n```rust\nlet a = 1;\n```", "Then:\n\n```\nrun\n```"]):
+        (tmp_path / f"ch{number:02}-on-values.md").write_text(f"# Values {number}\n\n{body}\n")
+    assert [(node.kind, node.title) for node in read(tmp_path)[0]] == [("note", f"Values {n}") for n in range(3)]
+
+
 def test_a_note_of_a_vault_that_is_named_as_a_chapter_stays_a_note(tmp_path: Path) -> None:
     (tmp_path / "Chapter 1.md").write_text("Ann meets [[Bram]] at the ferry.", encoding="utf-8")
     assert [node.kind for node in read(tmp_path)[0]] == ["note"]
