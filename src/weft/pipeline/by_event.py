@@ -37,7 +37,7 @@ _ASKED: Final = (
         "born birth baby newborn christened delivered",
     ),
 )
-"""What a question may ask for, with the words by which a story tells of it."""
+"""The events that a question may ask for, each with the words by which a story tells of it."""
 _NAME: Final = re.compile(r"(?<!^)(?<![?!] )\b([^\W\d_a-z][\w-]*[a-z][\w-]*)\b")
 _TITLES: Final = frozenset({"mr", "mrs", "miss", "ms", "dr", "sir", "lady", "lord", "captain", "madame"})
 _SCENES: Final = Filter(kinds=("scene", "chapter"))

@@ -154,7 +154,7 @@ class Layout(Struct, frozen=True):
     is_silent: bool = False
     """Whether the page only says that there is nothing, and points to what came nearest."""
     doubt: str = ""
-    """What a page says that may not answer the question."""
+    """The sentences of a page that may not answer its question; empty for any other page."""
 
     def candidates(self) -> list[Candidate]:
         """Return the candidates of all slots in printed order."""

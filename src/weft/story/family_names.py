@@ -30,7 +30,7 @@ _HUSBANDS: Final = {
 _PARENTS: Final = frozenset({"mr", "mrs", "sir", "lady", "lord", "general", "colonel", "doctor", "dr", "madame"})
 """Titles of people old enough to have grown children; a Miss, a Captain or a Master is not."""
 _HIGHER: Final = frozenset({"sir", "lord", "general", "colonel", "admiral", "count", "baron", "duke"})
-"""Whoever has such a title heads his family before a Mr. of it, who is his son or his heir."""
+"""A man with such a title heads his family before a Mr. of it, who is his son or his heir."""
 _MIN_MARRIED_USES: Final = 3
 """So often a woman is called Mrs. before a surname that is not the one she was born with."""
 _FOR_SURNAMES: Final = ("mr", "mrs", "miss", "lady", "madame")

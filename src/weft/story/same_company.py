@@ -23,7 +23,7 @@ _MIN_COMPARED: Final = 15
 """Two names that are both mentioned so often are one person's if their company is so much alike, by the cosine."""
 _ALIKE_SPOKEN: Final = 0.7
 _MIN_SPOKEN: Final = 2
-"""What is enough where the given name is spoken to at least so often, and the other is there each time."""
+"""The likeness that is enough where the given name is spoken to at least so often, the other present each time."""
 _MIN_SHARE: Final = 0.3
 _MIN_LIFT: Final = 2.0
 """The share of the rarer name's scenes in which both stand, and how many times as many as by chance; one of them
@@ -32,7 +32,7 @@ _COMMON_SHARE: Final = 0.02
 """A larger share of sentences that name both are those of two people."""
 _MAX_COMMON_SPOKEN: Final = 2
 _LEAD: Final = 2
-"""Whoever is there when a given name is spoken to is there so many times as often as anybody else."""
+"""How many times as often as anybody else a person is present when a given name is spoken to, to be its bearer."""
 
 
 class _Company(Struct):

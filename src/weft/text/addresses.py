@@ -153,7 +153,7 @@ _OF_PERSON: Final = (
     ("employer", re.compile(rf"\bI (?:now |currently )?work (?:now )?(?:at|for) {_PLACE}")),
     ("diet", re.compile(r"\bI(?:['’]m| am) (?:now )?(?:an? )?(?P<value>vegetarian|vegan|pescatarian|omnivore)\b")),
 )
-"""What the person who speaks has one of at a time."""
+"""Attributes of which a person has one value at a time, as the person states them."""
 
 
 class Address(Struct, frozen=True):
@@ -180,7 +180,7 @@ def read_address(text: str) -> Address | None:
 
 
 class Change(Struct, frozen=True):
-    """What a sentence says to have changed, from what, and to what: "we moved CI from Jenkins to Drone"."""
+    """A change that a sentence states, as in "we moved CI from Jenkins to Drone"."""
 
     subject: str
     instead: str
