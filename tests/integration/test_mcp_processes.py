@@ -135,7 +135,8 @@ def test_eight_servers_answer_while_an_index_runs(world: Path, tmp_path: Path) -
         for each in servers:
             result = each.receive()["result"]
             assert not result.get("isError"), result
-            assert not any("not kept" in note or "unknown" in note for note in result["_meta"]["weft"]["notes"])
+            notes = result["_meta"]["weft"]["notes"]
+            assert not any("not kept" in note or "unknown" in note for note in notes), notes
     assert indexing.wait(120) == 0
     for each in servers:
         each.send("tools/call", 9, name="search", arguments={"query": "sailor 399", "limit": 1})

@@ -6,7 +6,7 @@ import threading
 import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
@@ -38,7 +38,6 @@ _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 _CONTENT_DETAILS: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY)
 """The details that show content. A pointer only says that there is something: its node has not been received."""
 FILE_NAME: Final = "contexts.sqlite"
-"""The file beside the store."""
 KEPT_CONTEXTS: Final = 1000
 """Contexts of one owner that are kept, the newest ones; each holds its whole ledger. The owner is a session's name
 before its first slash: a service puts its caller there, so that none can push out what others have."""
@@ -46,8 +45,8 @@ KEPT_SESSIONS: Final = 200
 """Sessions of one owner whose received nodes are kept, those used last; an older one begins anew on return."""
 _LOCK_TIMEOUT_SECONDS: Final = 5.0
 """How long to wait for another process that writes; a write is short, so longer waits mean that it hangs."""
-_RETRY_SECONDS: Final = 0.02
-"""How long to wait before trying again to switch a new file to write-ahead logging."""
+_RETRY_SECONDS: Final = 0.02  # until a file is prepared again that another process holds
+_HELD_BY_OTHERS: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 _SCHEMA_VERSION: Final = 3
 """Raise it with every change of the tables below."""
 SAID: Final = "said"
@@ -375,40 +374,41 @@ def _explain_errors(file: Path) -> Iterator[None]:
 
 
 def _open(file: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        file, timeout=_LOCK_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    try:
-        _use_write_ahead_log(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        # The tables are all `IF NOT EXISTS`, so running them again upgrades an older file.
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > _SCHEMA_VERSION:
-            raise sqlite3.DatabaseError(f"it was written by a newer Weft, version {version}")
-        if version < _SCHEMA_VERSION:
-            # Only an older file lacks this column, and another process may be adding it.
-            with suppress(sqlite3.OperationalError):
-                connection.execute("ALTER TABLE contexts ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
-            connection.executescript(
-                f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
-            )
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Let readers and a writer work at the same time; of several processes that open a new file, one sets this."""
-    deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
-    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+    seconds = _LOCK_TIMEOUT_SECONDS
+    connection = sqlite3.connect(file, timeout=seconds, isolation_level=None, check_same_thread=False)
+    deadline = time.monotonic() + seconds
+    while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            # Unlike other statements, this one fails at once where another process holds the lock.
-            if time.monotonic() > deadline:
+            _prepare(connection)
+            return connection
+        except sqlite3.Error as error:
+            # Some statements do not wait for another process that prepares a new file.
+            is_held = getattr(error, "sqlite_errorcode", 0) & 0xFF in _HELD_BY_OTHERS
+            if not is_held or time.monotonic() > deadline:
+                connection.close()
                 raise
             time.sleep(_RETRY_SECONDS)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer work at the same time, and make the tables or upgrade them."""
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > _SCHEMA_VERSION:
+        raise sqlite3.DatabaseError(f"it was written by a newer Weft, version {version}")
+    if version == _SCHEMA_VERSION:
+        return
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        # Only an older file lacks this column.
+        columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(contexts)")} or {"owner"}
+        if "owner" not in columns:
+            connection.execute("ALTER TABLE contexts ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
+        for statement in _TABLES.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
 
 
 def _put_context(connection: sqlite3.Connection, record: Record, session: str, max_contexts: int) -> None:
