@@ -23,11 +23,11 @@ Sent = Callable[[Callable[[], object]], list[str]]
 
 @pytest.fixture
 def weft(postgres_url: str, tmp_path: Path) -> Iterator[Weft]:
-    """A store of notes that all link to the next one."""
+    """Open a store of notes that all link to the next one, and of which no two match a question equally well."""
     opened = Weft.open(f"{postgres_url}&schema=statements", folder=tmp_path)
     opened.put(
         [
-            Node(f"s:{n}", "note", title=f"note {n}", text=f"red fox {n}", tags=("even",)[n % 2 :])
+            Node(f"s:{n}", "note", title=f"note {n}", text=f"red fox {n}{' den' * n}", tags=("even",)[n % 2 :])
             for n in range(60)
         ],
         [Edge(f"s:{n}", f"s:{n + 1}", "next") for n in range(59)],
@@ -68,7 +68,7 @@ def test_a_context_from_the_engines_sends_ten_statements_at_most(weft: Weft, sen
     weft.context("red fox 1")
     statements = sent(lambda: weft.context("red fox 7"))
     assert any("<@>" in statement for statement in statements), "words are searched by BM25"
-    assert len(statements) <= 10
+    assert len(statements) <= 10, statements
 
 
 def test_a_context_from_what_is_remembered_sends_ten_statements_at_most(weft: Weft, sent: Sent) -> None:
