@@ -44,6 +44,10 @@ _LONE_LINE = re.compile(
     r".*[(:;{=.]|.*(?:[{};]|=>|->)\s*$)"
     rf"(?!(?:[^\"'`()=\[\]{{}}<>\n]|\b'\b)*\b(?i:{_PROSE_WORD})\b)"
 )
+_QUOTE_MARKS = re.compile(r"\s*(?:>[?!]?[ \t]?)+")
+_ITEM_MARK = re.compile(r"\s*(?:[-*+•]\s|\(?\d{1,3}[.)]\s)")
+_RUNNING, _ITEM, _QUOTED, _ALONE = "running text", "item", "quoted", "alone"
+"""What a line is: one of running text, the first of an item of a list, one of a quotation, or one by itself."""
 # After the mark may come closing quotes and brackets; the next sentence does not begin in lower case. The marks of
 # all scripts come first, because one of a set is found several times as fast as one of several alternatives.
 _SENTENCE_END = re.compile(
@@ -181,17 +185,42 @@ def _fenced(text: str, lines: list[Span]) -> Block:
 
 
 def _prose(text: str, lines: list[Span]) -> Block:
-    """Make a block of a paragraph: sentences run on over its lines, except over those that stand alone."""
+    """Make a block of a paragraph, whose units are sentences and lines that stand alone."""
     units: list[Span] = []
-    start = end = lines[0][0]
-    for low, high in lines:
-        if _LONE_LINE.match(text, low, high):
-            units += _split(text, start, end)
-            units.append(_trimmed(text, low, high))
-            start = high
-        end = high
-    units += _split(text, start, end)
+    for start, end, is_unit in _runs(text, lines):
+        units += (_trimmed(text, start, end),) if is_unit else _split(text, start, end)
     return Block(tuple(units))
+
+
+def _runs(text: str, lines: list[Span]) -> Iterator[tuple[int, int, bool]]:
+    """Yield the lines over which sentences run on, and whether they are a single line that stays one unit.
+
+    Running text goes on below an item of a list; a quotation goes on in the next line with its mark.
+    """
+    start = end = lines[0][0]
+    current, count = _RUNNING, 0
+    for low, high in lines:
+        kind, begins = _line_kind(text, low, high)
+        goes_on = not begins and kind in (_RUNNING, current) and current != _ALONE
+        if count and not goes_on:
+            yield start, end, count == 1 and current != _RUNNING
+            start, count = low, 0
+        current = current if count else kind
+        end, count = high, count + 1
+    yield start, end, count == 1 and current != _RUNNING
+
+
+def _line_kind(text: str, start: int, end: int) -> tuple[str, bool]:
+    """Return what a line is, and whether it begins something: an item of a list, in a quotation too."""
+    if _LONE_LINE.match(text, start, end) is None:
+        return _RUNNING, False
+    quoting = _QUOTE_MARKS.match(text, start, end)
+    inside = quoting.end() if quoting else start
+    is_item = _ITEM_MARK.match(text, inside, end) is not None
+    if quoting is None:
+        return (_ITEM, True) if is_item else (_ALONE, True)
+    is_alone = is_blank(text, inside, end) or (not is_item and _LONE_LINE.match(text, inside, end) is not None)
+    return (_ALONE, True) if is_alone else (_QUOTED, is_item)
 
 
 def _split(text: str, start: int, end: int) -> Iterator[Span]:
