@@ -22,7 +22,7 @@ from weft.scoring.snippets import Snippet, pack_snippets
 from weft.text import analyze, is_code, split_passages, split_snippets
 from weft.text.nested import nested_texts
 
-PREPARATION: Final = "6"
+PREPARATION: Final = "7"
 """The version of this module: raise it when the same node would be prepared differently, so that all are again."""
 
 _IMPORTS: Final = re.compile(

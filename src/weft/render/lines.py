@@ -26,17 +26,15 @@ _LAYOUT_LINE: Final = re.compile(
                 | <a[ ](?:id|name)= | </a\b | <!--(?=[^<>]*--) )
             [^<>]*>[ \t]*
         )+
-        | \.\.[ ]_[^\n]*:[ \t]*(?:\w+://\S+)?
-        | \[(?!\^)[^\[\]\n]+\]:[ \t]+(?:<[^<>\n]*>|[^\s<>]+)(?:[ \t]+["'(][^\n]*["')])?[ \t]*
+        | \.\.[ ]_[^\n]*:[ \t]*
         | \([\w.:-]+\)=[ \t]*
     )$
     """,
     re.MULTILINE | re.VERBOSE,
 )
 """A line of nothing but HTML that lays out a page, shows an image without a description or comments on the text;
-of a label to which other pages link (`.. _name:` in reStructuredText, `(name)=` in MyST), or of the address of a link
-that stands elsewhere (`[name]: https://…`)."""
-_LAYOUT_SIGNS: Final = ("<", ".. _", ")=", "]:")
+or of a label to which other pages link (`.. _name:` in reStructuredText, `(name)=` in MyST)."""
+_LAYOUT_SIGNS: Final = ("<", ".. _", ")=")
 """A text without one of these has no such line."""
 _LAID_OUT_KINDS: Final = frozenset({"note", "document", "section"})
 """The kinds of texts that are written to be shown as pages: in others, such a line is what is talked about."""

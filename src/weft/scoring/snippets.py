@@ -45,6 +45,11 @@ _IMPORT_LINE: Final = re.compile(
     r"|package [\w.]+;?$|require(?:_relative)?\b|extern crate\b|(?:pub )?mod \w+;|alias [A-Z]\w*\."
     r"|(?:const|let|var) [\w{}, ]+ = require\(|['\"]use strict|export [*{][^=]* from\b|# frozen_string_literal)"
 )
+_ADDRESSES: Final = re.compile(
+    r"(?:^[ \t]*(?:\[(?!\^)[^\[\]\n]+\]|\.\.[ ]_[^:\n]+):[ \t]+<?(?:[\w.#/-]+/|#|\w+:)\S*[^\n]*(?:\n|\Z))+",
+    re.MULTILINE,
+)
+"""Lines that only give the addresses of links which stand elsewhere."""
 _LEGAL_LINE: Final = re.compile(
     r"(?i)\W*(?:copyright\b|licen[cs]ed under|SPDX-|(?:you may )?not use this file|you may obtain a copy"
     r"|https?://\S*license|unless required by applicable|distributed (?:under|on an)|without warranties"
@@ -232,7 +237,16 @@ def weigh_prose(snippets: Sequence[str]) -> "NDArray[np.float64]":
     classes = np.frombuffer(b"".join(written).translate(_CLASSES), dtype=np.uint8)
     marks, blanks = (_count_by_run(classes == number, ends) for number in (_MARK, _BLANK))
     share = marks / np.maximum(np.diff(ends, prepend=0) - blanks, 1)
-    return np.maximum(1 - _DATA_STEP * np.maximum(share - _PROSE_MARKS, 0.0), _MIN_DATA_FACTOR)
+    factors = np.maximum(1 - _DATA_STEP * np.maximum(share - _PROSE_MARKS, 0.0), _MIN_DATA_FACTOR)
+    addresses = np.array(
+        [_share_of_addresses(snippet) if "]: " in snippet or ".. _" in snippet else 0.0 for snippet in snippets]
+    )
+    return np.minimum(factors, 1 - (1 - _MIN_DATA_FACTOR) * addresses)
+
+
+def _share_of_addresses(snippet: str) -> float:
+    """Return the share of a snippet, by characters, that only gives addresses of links."""
+    return sum(len(found.group()) for found in _ADDRESSES.finditer(snippet)) / max(len(snippet), 1)
 
 
 def weigh_imports(snippets: Sequence[str]) -> "NDArray[np.float64]":

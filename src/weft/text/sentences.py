@@ -195,13 +195,13 @@ def _prose(text: str, lines: list[Span]) -> Block:
 def _runs(text: str, lines: list[Span]) -> Iterator[tuple[int, int, bool]]:
     """Yield the lines over which sentences run on, and whether they are a single line that stays one unit.
 
-    Running text goes on below an item of a list; a quotation goes on in the next line with its mark.
+    An item of a list goes on in indented lines below it, and a quotation in the next line with its mark.
     """
     start = end = lines[0][0]
     current, count = _RUNNING, 0
     for low, high in lines:
         kind, begins = _line_kind(text, low, high)
-        goes_on = not begins and kind in (_RUNNING, current) and current != _ALONE
+        goes_on = not begins and (kind == current or (current == _ITEM and text[low].isspace()))
         if count and not goes_on:
             yield start, end, count == 1 and current != _RUNNING
             start, count = low, 0

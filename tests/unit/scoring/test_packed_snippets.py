@@ -97,6 +97,20 @@ def test_data_counts_for_less_than_half() -> None:
     assert weigh_prose(["Nine barrels of oil.", text, ""]).tolist() == [1.0, pytest.approx(0.3, abs=0.2), 1.0]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[oil]: https://oil.example/barrels\n[rope]: ./rope.md#knots\n",
+        ".. _oil: https://oil.example\n.. _rope: https://rope.example",
+    ],
+)
+def test_addresses_of_links_count_less_than_prose(text: str) -> None:
+    prose = "Nine barrels of oil stand on the quay, and the rope is dry. See [oil]."
+    assert weigh_prose([text])[0] == pytest.approx(0.3, abs=0.05)
+    assert weigh_prose([f"{prose}\n\n{text[:34]}"])[0] > 0.7
+    assert weigh_prose(["[^1]: A footnote explains what the rope is for."]).tolist() == [1.0]
+
+
 HEADS = {
     "python": '"""Queue."""\nimport os\nfrom typing import (\n    Final,\n    Any,\n)\n\nfrom shop import now\n',
     "java": """/*

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.text import is_blank, split_snippets
-from weft.text.sentences import split_blocks
+from weft.text.sentences import split_blocks, split_sentences
 
 SENTENCE = "The harbour lamp burns whale oil and the keeper counts every barrel of it twice."
 
@@ -100,3 +100,23 @@ def test_together_they_hold_all_that_is_not_blank(text: str, start: int) -> None
         assert is_blank(text, position, low)
         position = high
     assert is_blank(text, position, len(text))
+
+
+def test_a_sentence_runs_on_below_an_item_of_a_list_and_in_a_quotation() -> None:
+    text = (
+        "* Turn the key until it\n  clicks. Then wait.\n* Push. Do not pull.\n"
+        "> If you do not want the link, set it\n> to an empty string. Else\n> leave it.\n>\n"
+        "> - a quoted item\n>   goes on\n"
+        "x = 1\nThe end.\n"
+    )
+    assert [text[start:end] for start, end in split_sentences(text)] == [
+        "* Turn the key until it\n  clicks.",
+        "Then wait.",
+        "* Push. Do not pull.",
+        "> If you do not want the link, set it\n> to an empty string.",
+        "Else\n> leave it.",
+        ">",
+        "> - a quoted item\n>   goes on",
+        "x = 1",
+        "The end.",
+    ]
