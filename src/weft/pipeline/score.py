@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from weft.model import Candidate, Node
 from weft.pipeline.plan import is_unnamed_quotation
 from weft.pipeline.shape_phrases import Speaker
-from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG
 from weft.ports import LINE_OF
 from weft.profiles.types import Lens, Score
 from weft.scoring.snippets import weigh_imports, weigh_prose
@@ -73,6 +73,10 @@ _TURN_REPEAT: Final = 0.8
 """The share that a person's turn loses of what another text would by repeating words of the question: each turn
 about a topic has its words, and says something of its own. Chosen on five conversations among nine values."""
 SCORE_DECIMALS: Final = 6
+
+_MIN_CODE_SHARE, _AMONG_DOCUMENTS_FACTOR = 0.25, 0.8
+"""The share of code among all candidates but commits below which it lies among documents, as a script that draws a
+figure, and seldom answers; and its factor there, on top of what profiles raise code by."""
 
 _SAMPLE: Final = re.compile(
     r"(?i)(?:^|/)(?:_*tests?_*|testing|specs?|testdata|fixtures?|examples?|samples?|demos?|benchmarks?|docs?(?:_src)?"
@@ -354,19 +358,27 @@ def _with_asked_person(candidate: Candidate, name: str) -> Candidate:
 
 
 def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Candidate, ...]:
-    """Return the candidates, those that are code with the part `file`: what name, path and file say for them.
+    """Return the candidates, code with the part `file`, or less worth where it lies among documents.
 
-    It is made of the words that they share with the question, and for the best piece of each file of how much its
-    other pieces match.
+    The part is made of the words shared with the question, and for a file's best piece of how its others match.
     """
+    pieces = [each for each in candidates if each.node.kind in CODE_KINDS]
+    if len(pieces) < _MIN_CODE_SHARE * sum(each.node.kind != COMMIT for each in candidates):
+        return tuple([_lower(each) if each.node.kind in CODE_KINDS else each for each in candidates])
     terms = frozenset(analyze(question))
-    code = [each for each in candidates if each.node.kind in CODE_KINDS and not is_sample(each.node)]
+    code = [each for each in pieces if not is_sample(each.node)]
     relevance = [each.parts.get("relevance", 0.0) for each in code]
     lifts = dict(zip([each.node.id for each in code], file_lifts(code, relevance), strict=True))
     return tuple([
         _with_file_part(each, terms, lifts.get(each.node.id, 0.0)) if each.node.kind in CODE_KINDS else each
         for each in candidates
     ])  # fmt: skip
+
+
+def _lower(candidate: Candidate) -> Candidate:
+    # What a question asks for by its shape, such as the callers of a function, is wanted wherever it stands.
+    lowered = {} if candidate.parts.get("shape") else {"shape_factor": _AMONG_DOCUMENTS_FACTOR}
+    return replace(candidate, parts={**candidate.parts, **lowered})
 
 
 def _with_file_part(candidate: Candidate, terms: frozenset[str], lift: float) -> Candidate:
@@ -434,8 +446,5 @@ def file_lifts(candidates: Sequence[Candidate], worth: Sequence[float]) -> list[
 
 def file_of(node: Node) -> str:
     """Return what holds a piece together with others: its file, or itself."""
-    return (
-        f"{node.tenant}\n{node.origin.source}\n{node.origin.file}"
-        if node.origin.file
-        else f"{node.tenant}\n{node.key}"
-    )
+    held = f"{node.origin.source}\n{node.origin.file}" if node.origin.file else node.key
+    return f"{node.tenant}\n{held}"

@@ -120,8 +120,11 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
     ),
     # Change logs are worth a little more; commits are not necessarily wanted.
     Shape.RELEASES: (
-        "change( )?logs?|release notes?|what'?s new|breaking changes?|migration guide|(<release>)|since (v)?\\d+",
-        "(<changed>)|upgrad(e|es|ed|ing)|no longer|used to|deprecat(es|ion|ions)|fix(es)?|security (fix|advisory)",
+        "change( )?logs?|release notes?|what'?s new|breaking changes?|migration guide|since (v)?\\d+",
+        "(which|what|first|last|latest|newest|earliest|next|previous|newer|new|that|since|in|by|of) (<release>)",
+        # "How do I fix that?" and "I made a folder" ask for no change that others made.
+        "(was|were|been|got|is|are|it) (<changed>)|released|deprecat(es|ed|ion|ions)|security (fix(es)?|advisory)",
+        "upgrad(e|es|ed|ing)|no longer|used to",
     ),
     # What a certain release brought, or which one is the newest.
     Shape.VERSION: (

@@ -29,6 +29,7 @@ from weft.scoring.bm25 import TermColumns, score_terms
 from weft.scoring.snippets import (
     SCORE_DECIMALS,
     SnippetColumns,
+    raise_below_headings,
     share_of_best,
     snippet_cosines,
     stretch,
@@ -121,6 +122,9 @@ def score_snippets(
     shaped = np.array([weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates])
     if shaped.any():
         score -= np.where(_is_wanted(candidates, owner, columns), 0.0, shaped[owner])
+    # In code, a line with `#` is a comment.
+    texts = ["" if is_code(candidate.node.language) else candidate.node.text for candidate in candidates]
+    score = raise_below_headings(np.round(score, SCORE_DECIMALS), texts, owner, columns)
     found = _scored(candidates, columns, owner, np.round(score, SCORE_DECIMALS))
     return _add_textless(found, candidates, fusion, others.tolist()) if prints_fields else found
 

@@ -61,6 +61,17 @@ _MIN_IMPORT_FACTOR: Final = 0.5
 """How much of its match the head of a file keeps that only imports: it repeats names and says nothing about them.
 At 0.3 two of 128 questions for a file lost it on a page of 500 tokens, at 0.65 one of 54 lost its answer."""
 
+_HEADING: Final = re.compile(r"\s*#{1,6}[ \t]")
+"""The beginning of a snippet that opens with a heading in Markdown."""
+_NO_TEXT: Final = re.compile(r"\s*")
+_HEADING_CHARACTERS: Final = 40
+"""Characters of a snippet in which a heading must begin."""
+_MAX_HEADINGS: Final = 40
+"""Snippets, best first, that are looked at for headings; those behind them are seldom printed."""
+_BELOW_HEADING_SHARE: Final = 0.8
+"""How much of the lead of a snippet with a heading the next one gets. Of 74 questions about documents, one fewer
+has its answer on 1,000 tokens with 0.5, and none more with 1."""
+
 _MARK, _BLANK, _OTHER = range(3)
 _CLASSES: Final = bytes(
     _MARK if byte in _DATA_MARKS else _BLANK if byte in b" \n" else _OTHER for byte in range(256)
@@ -227,6 +238,30 @@ def stretch(cosines: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Return cosines on a scale from the lowest to the highest: they all lie close together."""
     low, high = cosines.min(initial=1.0), cosines.max(initial=-1.0)
     return (cosines - low) / (high - low) if high > low else np.ones(len(cosines))
+
+
+def raise_below_headings(
+    scores: "NDArray[np.float64]", texts: Sequence[str], owner: "NDArray[np.int64]", columns: SnippetColumns
+) -> "NDArray[np.float64]":
+    """Return the scores, with more for the snippet that goes on below the heading of one of the best.
+
+    What a heading names is told below it, often in words of its own. `owner` is the index of each snippet's text;
+    an empty text has no headings.
+    """
+    raised = scores.copy()
+    for index in np.argsort(-scores, kind="stable")[:_MAX_HEADINGS].tolist():
+        following, text = index + 1, texts[owner[index]]
+        if not text or following == len(scores) or owner[following] != owner[index]:
+            continue
+        begins, ends, goes_on = int(columns.start[index]), int(columns.end[index]), int(columns.start[following])
+        if (
+            _HEADING.match(text, begins, begins + _HEADING_CHARACTERS)
+            and not _HEADING.match(text, goes_on, goes_on + _HEADING_CHARACTERS)
+            and _NO_TEXT.fullmatch(text, ends, goes_on)
+        ):
+            lead = max(float(scores[index] - scores[following]), 0.0)
+            raised[following] = max(raised[following], scores[following] + _BELOW_HEADING_SHARE * lead)
+    return raised
 
 
 def weigh_prose(snippets: Sequence[str]) -> "NDArray[np.float64]":

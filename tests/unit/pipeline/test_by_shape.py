@@ -337,6 +337,8 @@ def test_a_change_log_comes_after_the_documents_unless_changes_are_asked_for(tmp
     with Weft.open(tmp_path / "store") as weft:
         weft.index(docs)
         plain = weft.context("where are sessions kept?", max_tokens=400).text
+        fixed = weft.context("sessions are kept too long, how do I fix that?", max_tokens=400).text
         changes = weft.context("which release changed where sessions are kept?", max_tokens=400).text
     assert plain.index("sessions.md") < plain.index("release-notes.md")
+    assert fixed.index("sessions.md") < fixed.index("release-notes.md")
     assert changes.index("release-notes.md") < changes.index("sessions.md")

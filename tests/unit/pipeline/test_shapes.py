@@ -35,6 +35,14 @@ ASKED: dict[Shape, tuple[str, ...]] = {
         "when was the parser last changed",
         "last modification of the storage layer",
     ),
+    Shape.RELEASES: (
+        "in which version was the old queue format dropped?",
+        "has the double delivery bug been fixed?",
+        "the parser broke after upgrading",
+        "what was the security fix in the session code?",
+        "is the global lock deprecated?",
+        "which option no longer works",
+    ),
     Shape.VERSION: (
         "what is the newest release?",
         "when was the last release",
@@ -219,6 +227,10 @@ ASKED: dict[Shape, tuple[str, ...]] = {
 
 NOT_ASKED: tuple[tuple[Shape, str], ...] = (
     (Shape.VERSION, "how does the version option work?"),
+    (Shape.RELEASES, "the page is empty, how do I fix that?"),
+    (Shape.RELEASES, "I made my own folder of templates, can its name be changed?"),
+    (Shape.RELEASES, "how long are old versions of a note kept?"),
+    (Shape.RELEASES, "what is the minimum Python version?"),
     (Shape.VERSION, "what is new in the parser"),
     (Shape.VERSION, "how do I release a lock?"),
     (Shape.RECENT, "what is new in version 14"),

@@ -65,6 +65,30 @@ def test_the_location_is_the_first_line_that_is_shown(tmp_path: Path) -> None:
     assert written[line - 1] in page
 
 
+def test_the_sentence_below_a_matching_heading_comes_before_more_of_other_texts(tmp_path: Path) -> None:
+    heading = "## How many barrels of whale oil the harbour lamp burns\n\n"
+    first = "Whale oil is bought in barrels for the harbour lamp, which burns it, and the keeper writes that down."
+    told = (
+        "Nine were spent in each of the darkest weeks, if one believes what the keeper of the stores has written "
+        "into his books over more than thirty years of service to the town and to its council."
+    )
+    others = [
+        Node(
+            f"n:{number}",
+            "note",
+            title=f"Ships {number}",
+            text=f"{FILLER}\n\nWhale oil in barrels for the harbour lamp, lot {number}.",
+        )
+        for number in range(8)
+    ]
+    minutes = "\n\n".join([FILLER] * 12)
+    with Weft.open(tmp_path / ".weft") as weft:
+        text = f"{minutes}\n\n{heading}{first}\n\n{told}\n\n{minutes}"
+        weft.put([Node("n:minutes", "note", title="Minutes", text=text), *others])
+        page = weft.context(QUESTION, max_tokens=200).text
+    assert "Nine were spent" in page
+
+
 def test_what_leads_to_the_next_snippet_brings_it_along(tmp_path: Path) -> None:
     lead = "Whoever asks how the harbour lamp is lit in winter must do all of the following things in order"
     steps = "\n".join(f"- step {number} of the many steps that have to be taken there" for number in range(4))
