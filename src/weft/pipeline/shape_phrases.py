@@ -21,6 +21,7 @@ class Shape(StrEnum):
     TESTS = "tests"
     DEFINITION = "definition"
     CALLERS = "callers"
+    PARAMETER = "parameter"
     OVERVIEW = "overview"
     MANIFEST = "manifest"
     AUTOMATION = "automation"
@@ -161,13 +162,20 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
     Shape.CALLERS: (
         "(who|what|whoever) (else )?(<calls>|is using|is calling|would break|breaks)",
         "(which|what) ((?!do|did|is)\\w+ )?((?!do|did|is)\\w+ )?(<calls>|are calling|are using)",
-        "(where|from where|how often|by whom|by what|when) (is|are|was|does|do) .. (<called>|get called)",
+        # "Where is a callable invoked" is about no name.
+        "(where|from where|how often|by whom|by what|when) (is|are|was|does|do)(?! an? (?-i:[a-z]+) (<called>))"
+        " .. (<called>|get called)",
         "(callers?|callees?|usages?|uses|call( )?sites?|calling sites?|users|consumers|dependents"
         "|invocations) (of|for)",
         "references? to|(calls|call) to|(all|every|other|any) (places?|spots?|points?|sites?"
         "|code) .. (call|calls|use"
         "|uses|invoke|invokes|refer|refers|is <called>|are <called>)",
         "if i (change|remove|rename|delete|touch|break)|impact of (changing|removing|renaming|deleting)",
+    ),
+    # What is given to something: a parameter, and the value that it has if it is left out.
+    Shape.PARAMETER: (
+        "parameters?|arguments?|keyword|options?|defaults?( value)?",
+        "(may|can|could|should|must|to) be (passed|given|handed)|(is|are) (passed|accepted)|accepts?|pass(ing)?",
     ),
     # What the whole is, for somebody who sees it for the first time.
     Shape.OVERVIEW: (

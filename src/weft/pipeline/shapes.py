@@ -165,7 +165,7 @@ def read_shapes(question: str) -> Shapes:
             names = tuple(dict.fromkeys(match[1] for match in word.finditer(prose)))[:_MAX_NAMES]
     if names:
         asked |= named
-    quotations = (*errors, *_quotations(prose))
+    quotations = tuple(dict.fromkeys((*errors, *_quotations(prose))))
     places = tuple(Frame(match["file"], int(match["line"])) for match in _PLACE.finditer(prose))[:_MAX_NAMES]
     hashes = tuple(dict.fromkeys(match[0] for match in _HASH.finditer(prose)))[:_MAX_NAMES]
     files = tuple(dict.fromkeys(_FILE.findall(prose)))[:_MAX_NAMES]
