@@ -283,6 +283,12 @@ def _find_settings(subject: Subject) -> Iterator[Wanted]:
     yield from find_settings(subject.plan, subject.query, subject.reading)
 
 
+def _find_environment(subject: Subject) -> Iterator[Wanted]:
+    from weft.pipeline.by_setting import find_environment
+
+    yield from find_environment(subject.query, subject.plan, subject.reading)
+
+
 def _find_opening(subject: Subject) -> Iterator[Wanted]:
     for rank, (row, part) in find_scenes(subject.reading, subject.shapes.chapters, last=False):
         yield Wanted(row, Shape.OPENING, 0.6**rank, part)
@@ -337,6 +343,7 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.MANIFEST: _find_manifest,
     Shape.AUTOMATION: _find_automation,
     Shape.SETTINGS: _find_settings,
+    Shape.ENVIRONMENT: _find_environment,
     Shape.OPENING: _find_opening,
     Shape.ENDING: _find_ending,
     Shape.EVENT: _find_event,

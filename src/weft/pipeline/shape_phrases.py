@@ -26,6 +26,7 @@ class Shape(StrEnum):
     MANIFEST = "manifest"
     AUTOMATION = "automation"
     SETTINGS = "settings"
+    ENVIRONMENT = "environment"
     TRACEBACK = "traceback"
     QUOTATION = "quotation"
     OPENING = "opening"
@@ -59,7 +60,7 @@ WORDS: Final[Mapping[str, str]] = {
     # The end of the question.
     "over": r"(?=\s*(?:$|[?.!]))",
     "changed": "added|introduced|removed|dropped|deleted|deprecated|renamed|fixed|changed|replaced|reverted|moved"
-    "|rewritten|refactored|shipped|released|landed|merged|bumped|switched|made|patched",
+    "|rewritten|refactored|swapped|exchanged|upgraded|shipped|released|landed|merged|bumped|switched|made|patched",
     "change": "add|introduce|remove|drop|delete|deprecate|rename|fix|change|replace|revert|move|rewrite|refactor"
     "|ship|land|merge|bump|switch|arrive|appear|come|go away|become|break|get",
     "commit": "commits?|pull[- ]requests?|prs?|merge[- ]requests?|patch(es)?|changesets?|revisions?",
@@ -245,6 +246,10 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "|runs?|used?|apply|applies)",
         "(which|what|how) .. (line length|coverage (is|threshold)|target version|build target|compiler flags?"
         "|test environments?|(pre-commit )?hooks? (run|runs|are))",
+    ),
+    # Variables of the environment that something reads.
+    Shape.ENVIRONMENT: (
+        "(env|environment)[- ]?variables?|env vars?|(by|through|via|from|in) the environment<over>",
     ),
     # Something is to be added: one of its kind that is there already, and where that is made known.
     Shape.EXAMPLE: (
