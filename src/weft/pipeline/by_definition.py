@@ -11,7 +11,7 @@ from weft.pipeline.retrieve import measure_nodes
 from weft.pipeline.score import is_sample
 from weft.pipeline.shape_phrases import Shape
 from weft.pipeline.shape_subject import Subject, members_of
-from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG, Wanted
+from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG, Span, Wanted
 from weft.pipeline.uses import asks_only_users, find_uses
 from weft.ports import NodeRow
 
@@ -42,8 +42,10 @@ def find_named(subject: Subject) -> Iterator[Wanted]:
             # Only the first is outlined: a name that several have is seldom asked about for all of them.
             members = members_of(row.node, subject) if asked and not rank else ()
             is_aside = is_beside or _is_told_by_constructor(row, subject)
-            part = part_asked_for(row.node, subject.query.text, asked=asked, is_beside=is_aside)
-            yield Wanted(row, Shape.DEFINITION, value, part, alone=is_aside, members=members)
+            line = _asked_parameter(row, subject)
+            part = line or part_asked_for(row.node, subject.query.text, asked=asked, is_beside=is_aside)
+            alone = is_aside or line is not None
+            yield Wanted(row, Shape.DEFINITION, value, part, alone=alone, members=members)
         if not definitions:
             for row, part in find_exports(name, subject.reading):
                 yield Wanted(row, Shape.DEFINITION, top, part, alone=False)
@@ -58,6 +60,15 @@ def _is_told_by_constructor(row: NodeRow, subject: Subject) -> bool:
     from weft.pipeline.by_parameter import declares_asked
 
     return declares_asked(row, subject)
+
+
+def _asked_parameter(row: NodeRow, subject: Subject) -> Span | None:
+    """Return the line of a function's long signature that a question asks about."""
+    if Shape.PARAMETER not in subject.shapes.asked or row.node.kind in OUTLINED_KINDS:
+        return None
+    from weft.pipeline.by_parameter import line_asked_for
+
+    return line_asked_for(row, subject)
 
 
 def _find_type(subject: Subject) -> Iterator[Wanted]:

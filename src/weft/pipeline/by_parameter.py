@@ -40,6 +40,8 @@ _LEAST_WORDS: Final = 2
 """Words of an attribute that a question must have: one word, such as `size`, is in most names."""
 _SHORTEST_WORD: Final = 3
 """Letters of the shortest word of a name that may be the beginning of a longer one in the question."""
+_LONG_SIGNATURE_LINES: Final = 10
+"""Lines of a signature of which only the parameter that is asked about is shown."""
 _CONSTRUCTORS: Final = frozenset({"__init__", "constructor", "initialize", "new", "__construct", "init"})
 _ATTRIBUTE: Final = re.compile(r"(?<=[\w)\]])(?:\.|->)_{0,2}([a-z]\w+)\b")
 _PARAMETER: Final = re.compile(r"(?:[(,]\s*|\*)\*{0,2}([A-Za-z_]\w+)\s*(?=[:=,)])")
@@ -61,6 +63,15 @@ def find_parameters(subject: Subject) -> Iterator[Wanted]:
 def declares_asked(row: NodeRow, subject: Subject) -> bool:
     """Return whether the constructor of a class has a parameter that the question asks about."""
     return bool(_list_asked(row, subject, frozenset(analyze(subject.query.text))))
+
+
+def line_asked_for(row: NodeRow, subject: Subject) -> Span | None:
+    """Return the line of a long signature that declares the one parameter that a question asks about."""
+    start, end = _declared_span(row.node)
+    if row.node.text.count("\n", start, end) < _LONG_SIGNATURE_LINES:
+        return None
+    names = [name for _, name in _list_asked(row, subject, frozenset(analyze(subject.query.text)))]
+    return _line_declaring(names[0], row.node) if len(names) == 1 else None
 
 
 def _list_asked(row: NodeRow, subject: Subject, terms: frozenset[str]) -> list[tuple[NodeRow, str]]:

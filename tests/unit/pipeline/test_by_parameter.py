@@ -121,6 +121,14 @@ def test_a_parameter_is_followed_to_where_its_value_goes(bakery: Weft) -> None:
     assert "Shift.close" in shaped(page, Shape.PARAMETER)
 
 
+def test_of_a_long_signature_only_the_parameter_that_is_asked_about_is_shown(bakery: Weft) -> None:
+    page = bakery.context(
+        "which parameter of Oven.__init__ sets the glow, and what is its default?", max_tokens=300
+    )
+    assert 'glow: "bool | Callable[[Tray], None]" = False,' in page.text
+    assert "spare_part_number_3" not in page.text
+
+
 def test_the_default_of_a_limit_stands_in_the_signature_that_sets_it(bakery: Weft) -> None:
     question = "where is the maximum weight of a tray enforced, what is the default and which error results?"
     page = bakery.context(question, max_tokens=500)
