@@ -185,8 +185,8 @@ def test_which_change_fixed_something_about_an_option_is_told_by_the_lines_that_
     with Weft.open(tmp_path / "store") as weft:
         weft.index(folder)
         page = weft.context("which change fixed that thieves came in with open_late set?")
-    wanted = [entry.title for entry in page.ledger if entry.parts.get("shape_history", 0) >= 0.95]
         heading = log_lines(weft, "Gate.__init__", VIEW, 10)[0]
+    wanted = [entry.title for entry in page.ledger if entry.parts.get("shape_history", 0) >= 0.95]
     assert heading == "Gate.__init__: 1 commit"
     # The oldest brought the option, and what does not touch it is no change of it.
     assert wanted == ["Sit down earlier"]
