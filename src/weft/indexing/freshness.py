@@ -154,15 +154,18 @@ class Upkeep:
         records = load_records(self._folder, tenants)
         return {(record.tenant, record.source): record.path(self._folder) for record in records}
 
-    def list_commits(self, node: Node) -> Sequence[str]:
-        """Return the commits that changed the lines of a node, or its file, newest first, if git has them here."""
+    def list_commits(self, node: Node, word: str = "") -> Sequence[str]:
+        """Return the commits that changed the lines of a node, or its file, newest first, if git has them here.
+
+        With `word`, those that changed a line of its file that holds the word.
+        """
         origin, root = node.origin, self._repository(node)
         if root is None or origin.file is None:
             return ()
         from weft.sources.git.log import list_commits_of
 
         try:
-            return list_commits_of(root, origin.file, origin.first_line, origin.last_line)
+            return list_commits_of(root, origin.file, origin.first_line, origin.last_line, word)
         # Without git, the links that were drawn when the history was read tell the same less exactly.
         except SourceError:
             return ()

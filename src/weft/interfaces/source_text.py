@@ -284,7 +284,7 @@ def log_lines(weft: "Weft", name: str, view: View, limit: int) -> list[str]:
         hint = "`weft index` reads commits where it finds a git repository."
         return [f"{what}: no commit in the store touched it. {hint}"]
     count = f"{len(shown)} of {len(commits):,}" if len(shown) < len(commits) else f"{len(commits):,}"
-    lines = [f"{what}: {count} commits, newest first"]
+    lines = [f"{what}: {count} {'commits, newest first' if len(commits) > 1 else 'commit'}"]
     return [*lines, *(_commit_line(node) + touched.get(node.id, "") for node in shown)]
 
 

@@ -1,6 +1,7 @@
 """Find the commits that a question asks for: by their words, by their hashes, or by what they changed last."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -8,14 +9,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from weft.model import Candidate, Filter, Node
-from weft.pipeline.by_symbol import find_definitions
+from weft.pipeline.by_symbol import find_definitions, rows_with_word
 from weft.pipeline.folders import Folder
 from weft.pipeline.outline import OUTLINED_KINDS, describe_change, find_members
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import search
+from weft.pipeline.score import is_sample
 from weft.pipeline.shape_phrases import Shape
-from weft.pipeline.shapes import COMMIT, DEFINITION_KINDS, Shapes, Span, Wanted
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, Shapes, Span, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
 from weft.scoring.bm25 import term_hashes
@@ -40,6 +42,8 @@ _ASKS_BEGINNING: Final = re.compile(
     r"(?i)\b(?:add(?:s|ed)?|introduc(?:es?|ed)|creat(?:es?|ed)|written|begun|arrived?|appear(?:s|ed)?)\b"
 )
 """A question about the history of something that asks when it came to be."""
+_MAX_USING: Final = 60
+"""Passages that are looked at for the file that uses a name most."""
 _ALONE: Final = 0.5
 """How much more a subject adds that says nothing else: "Add progress bars" is where they were added."""
 _HISTORY_WORDS: Final = re.compile(
@@ -80,6 +84,25 @@ def find_first(question: str, names: Sequence[str], reading: Reading, *, release
                 mark = f"the first commit of {definition.node.title}"
                 mark += f", released in {tags[row.node.id]}" if row.node.id in tags else ""
                 yield Wanted(row, Shape.HISTORY, 1.0, message_part(row.node), mark=mark)
+
+
+def find_changes_of(question: str, names: Sequence[str], reading: Reading) -> Iterator[Wanted]:
+    """Yield the newest commits that changed lines with a name that nothing is defined by, such as an option."""
+    asks_beginning = _ASKS_BEGINNING.search(question) is not None
+    for name in names:
+        if find_definitions(name, reading):
+            continue
+        uses = [
+            row.node for row in rows_with_word(name, CODE_KINDS, _MAX_USING, reading) if not is_sample(row.node)
+        ]
+        files = Counter(node.origin.file for node in uses)
+        # The file that uses it most is where it does something.
+        using = sorted(uses, key=lambda node: (-files[node.origin.file], node.key))[:1]
+        commits = [row for node in using for row in _list_by_git(node, reading, name)]
+        # What was fixed or changed was there before; the oldest commit brought it.
+        changes = commits if asks_beginning else commits[:-1]
+        for rank, row in enumerate(changes[:_MAX_RECENT]):
+            yield Wanted(row, Shape.HISTORY, 1.0 - 0.03 * rank, (0, len(row.node.title)))
 
 
 def find_recent_about(topic: str, plan: Plan, reading: Reading) -> Iterator[Wanted]:
@@ -184,9 +207,9 @@ def _ask_git(node: Node, members: Sequence[Node], by_edges: Sequence[NodeRow], r
     return [*listed, *(row for row in by_edges if _time(row.node) < oldest)]
 
 
-def _list_by_git(node: Node, reading: Reading) -> list[NodeRow]:
-    """Return the stored commits that git lists for the place of a node, newest first."""
-    hashes = reading.repositories.list_commits(node) if reading.repositories else ()
+def _list_by_git(node: Node, reading: Reading, word: str = "") -> list[NodeRow]:
+    """Return the stored commits that git lists for the place of a node, or a word in its file, newest first."""
+    hashes = reading.repositories.list_commits(node, word) if reading.repositories else ()
     keys = [f"commit/{hash[:_KEY_DIGITS]}" for hash in hashes]
     found = reading.snapshot.find(keys) if keys else {}
     rows = reading.snapshot.nodes([number for key in keys for number in found.get(key, ())])

@@ -6,14 +6,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from weft.pipeline.by_symbol import span_of_lines
+from weft.pipeline.by_symbol import rows_with_terms, span_of_lines, window_around
 from weft.pipeline.by_text import find_manifests, find_workflows, is_workflow
 from weft.pipeline.plan import Plan
 from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.score import is_sample
 from weft.pipeline.shape_phrases import Shape
-from weft.pipeline.shapes import Wanted
+from weft.pipeline.shapes import CODE_KINDS, Wanted
 from weft.profiles.types import Probe
 from weft.scoring.bm25 import term_hashes
 from weft.text import analyze
@@ -36,6 +36,19 @@ _FRAME_TERMS: Final = frozenset(
 _WINDOW_LINES: Final = 12
 """Lines of a file of settings that are looked at together: the heading of a table, and what stands below it."""
 _MIN_LONG_LINES: Final = 20
+_MATRIX: Final = re.compile(r"(?m)^[ \t-]*matrix[ \t]*:[ \t]*$")
+"""The line of a workflow below which the versions and systems stand that the project is tested with."""
+_MATRIX_LINES: Final = 14
+_TEXT_KINDS: Final = ("document", "section", "note")
+_ENVIRONMENT_WORDS: Final = "environment variable env getenv environ"
+_MAX_ENVIRONMENT: Final = 80
+"""Passages that are looked at for variables of the environment."""
+_READS_ENVIRONMENT: Final = re.compile(
+    r"(?i:getenv|lookupenv|\benviron\b|process\.env\b|env::var|\bENV\[|GetEnvironmentVariable)"
+    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9](?=[\s\S]{0,400}?(?i:environment[ -]var|env[ -]var))"
+    r"|(?i:environment[ -]var|env[ -]var)[\s\S]{0,400}?[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b"
+)
+"""A call that reads a variable, or a name in capitals beside what says that it is one."""
 
 
 def find_settings(plan: Plan, query: Query, reading: Reading) -> Iterator[Wanted]:
@@ -82,4 +95,25 @@ def find_automation(plan: Plan, query: Query, reading: Reading) -> Iterator[Want
         relevance = measure_nodes([row.node.id for row in rows], query, plan.profile.fusion, reading.snapshot)
         rows.sort(key=lambda row: (is_workflow(row.node), -relevance.get(row.node.id, 0.0), row.node.key))
     for rank, row in enumerate(rows):
-        yield Wanted(row, Shape.AUTOMATION, max(0.9 - 0.1 * rank, 0.3))
+        matrix = _MATRIX.search(row.node.text)
+        line = row.node.text.count("\n", 0, matrix.start()) if matrix else 0
+        # What a project supports is what it is tested with, which stands in the middle of a long file.
+        part = span_of_lines(row.node.text, line, line + _MATRIX_LINES) if matrix and not by_hand else None
+        yield Wanted(row, Shape.AUTOMATION, max(0.9 - 0.1 * rank, 0.3), part, alone=False)
+
+
+def find_environment(query: Query, plan: Plan, reading: Reading) -> Iterator[Wanted]:
+    """Yield what reads variables of the environment or tells of them, what matches the question best first."""
+    kinds = tuple(kind for kind in reading.snapshot.kinds() if kind in (*CODE_KINDS, *_TEXT_KINDS))
+    rows = [
+        row
+        for row in rows_with_terms(analyze(_ENVIRONMENT_WORDS), kinds, _MAX_ENVIRONMENT, reading)
+        if not is_sample(row.node) and _READS_ENVIRONMENT.search(row.node.text)
+    ]
+    relevance = measure_nodes([row.node.id for row in rows], query, plan.profile.fusion, reading.snapshot)
+    rows.sort(key=lambda row: (-relevance.get(row.node.id, 0.0), *row.node.ref))
+    for rank, row in enumerate(rows[:_MAX_SETTINGS]):
+        places = [match.span() for match in _READS_ENVIRONMENT.finditer(row.node.text)]
+        yield Wanted(
+            row, Shape.ENVIRONMENT, 0.7 - 0.1 * rank, window_around(row.node.text, places[:1]), alone=False
+        )

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from msgspec import Struct
-
-from weft.model import Candidate, Node
+from weft.model import Candidate
 from weft.pipeline.by_conversation import find_summaries, find_turns, holds_turns, read_topic
+from weft.pipeline.by_definition import find_named, list_spelled
 from weft.pipeline.by_event import find_events
 from weft.pipeline.by_history import (
+    find_changes_of,
     find_commits,
     find_first,
     find_history,
@@ -24,7 +24,6 @@ from weft.pipeline.by_history import (
 from weft.pipeline.by_release import find_newest_commits, find_release_notes, name_topic
 from weft.pipeline.by_symbol import (
     find_definitions,
-    find_exports,
     find_places,
     first_line_of,
     follow_calls,
@@ -34,11 +33,9 @@ from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, fin
 from weft.pipeline.folders import find_folder
 from weft.pipeline.outline import (
     OUTLINED_KINDS,
-    choose_members,
     describe_change,
     find_files_called,
     find_members,
-    part_asked_for,
     shown_first,
 )
 from weft.pipeline.plan import Plan, passes_filter
@@ -46,21 +43,15 @@ from weft.pipeline.query import Query, Reading
 from weft.pipeline.retrieve import measure_nodes
 from weft.pipeline.score import is_sample, name_share
 from weft.pipeline.shape_phrases import OF_CONVERSATIONS, WORDS, Shape
-from weft.pipeline.shapes import CODE_KINDS, COMMIT, DEFINITION_KINDS, TEST_TAG, Shapes, Wanted
-from weft.pipeline.uses import asks_only_users, find_uses, list_users
-from weft.ports import NodeRow
+from weft.pipeline.shape_subject import Subject, members_of
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, TEST_TAG, Shapes, Wanted
+from weft.pipeline.uses import list_users
 from weft.text import analyze
 
 _MAX_ROOTS: Final = 8
 """Functions that match a question best, of which the one with the best flow is followed."""
-_MAX_CALLERS_OF_DEFINITION: Final = 3
 _MAX_SHOWN_CALLS: Final = 12
 """Callers that are shown with the lines around the call; of more, each is shown by one line, so that all fit."""
-_SPELLED_VALUE: Final = 0.35
-"""How much a definition is wanted whose name is made by words of the question that may only stand together."""
-_SPELLED_TYPE_VALUE: Final = 0.5
-"""The same for a class, which is shown with its members, and for the method of it that is asked about."""
-_MAX_SPELLED: Final = 4
 _TURN_VALUES: Final = {Shape.ORDER: 0.45, Shape.COUNT: 0.45, Shape.SUMMARY: 0.3}
 """How much every turn is wanted where the course of conversations is asked for; the topic orders them. Where all
 mentions count, the beginning of the last one comes before the code in the first; a summary has two sides."""
@@ -79,16 +70,6 @@ _MAX_EXAMPLE_PARTS: Final = 3
 _ASKS_LANGUAGE: Final = re.compile(rf"(?i)\b(?:{WORDS['language']})(?!\w)")
 """A question about a programming language; where it asks for a manifest, about the versions of it."""
 _ASKS_PACKAGES: Final = re.compile(r"(?i)\b(?:dependenc|packages?|librar|requirements?|install)")
-
-
-class Subject(Struct, frozen=True):
-    """A question with its shapes, what it is put to, and the candidates that the search has found for it."""
-
-    shapes: Shapes
-    plan: Plan
-    query: Query
-    reading: Reading
-    found: Sequence[Candidate]
 
 
 def find_by_shape(
@@ -119,6 +100,7 @@ def _find_history(subject: Subject) -> Iterator[Wanted]:
     if not any(_find_release(subject)):
         releases = Shape.RELEASES in asked
         yield from find_first(subject.query.text, subject.shapes.names[:2], subject.reading, releases=releases)
+        yield from find_changes_of(subject.query.text, subject.shapes.names[:1], subject.reading)
         yield from find_history(subject.plan, subject.query, subject.reading, releases=releases)
 
 
@@ -161,106 +143,12 @@ def _find_commits(subject: Subject) -> Iterator[Wanted]:
 # --- code --------------------------------------------------------------------------------------------------
 
 
-def _find_named(subject: Subject) -> Iterator[Wanted]:
-    """Yield the definitions of the names in a question; where they are asked for, also a few callers of each."""
-    asked = Shape.DEFINITION in subject.shapes.asked
-    is_beside = asks_only_users(subject.query.text, subject.shapes)
-    if subject.shapes.type:
-        yield from _find_type(subject)
-    yield from _find_spelled(subject)
-    for position, name in enumerate(subject.shapes.names):
-        definitions = find_definitions(name, subject.reading)
-        # A name that several definitions share, or that comes later in a long question, says less.
-        top = (1.0 if asked else 0.5) / (1 + 0.3 * position)
-        for rank, row in enumerate(definitions):
-            value = top * max(1.0 - 0.15 * rank, 0.3) * (0.6 if TEST_TAG in row.node.tags else 1.0)
-            value /= 1 if asked or len(definitions) < 4 else 2
-            # Only the first is outlined: a name that several have is seldom asked about for all of them.
-            members = _choose_members(row.node, subject) if asked and not rank else ()
-            part = part_asked_for(row.node, subject.query.text, asked=asked, is_beside=is_beside)
-            yield Wanted(row, Shape.DEFINITION, value, part, alone=is_beside, members=members)
-        if not definitions:
-            for row, part in find_exports(name, subject.reading):
-                yield Wanted(row, Shape.DEFINITION, top, part, alone=False)
-        if asked:
-            yield from _uses_of_named(name, definitions, subject)
-
-
-def _find_type(subject: Subject) -> Iterator[Wanted]:
-    """Yield the classes that bear the one word that a question is about, outside of tests and examples."""
-    found = find_definitions(subject.shapes.type, subject.reading)
-    types = [row for row in found if row.node.kind in OUTLINED_KINDS and not is_sample(row.node)]
-    for rank, row in enumerate(row for row in types if row.node.title == subject.shapes.type):
-        members = _choose_members(row.node, subject) if not rank else ()
-        yield Wanted(
-            row,
-            Shape.DEFINITION,
-            max(1.0 - 0.15 * rank, 0.3),
-            shown_first(row.node),
-            alone=False,
-            members=members,
-        )
-
-
-def _find_spelled(subject: Subject) -> Iterator[Wanted]:
-    """Yield the definitions whose names neighbouring words of the question make."""
-    for row in _list_spelled(subject):
-        is_type = row.node.kind in OUTLINED_KINDS
-        value = _SPELLED_TYPE_VALUE if is_type else _SPELLED_VALUE
-        yield Wanted(row, Shape.DEFINITION, value, alone=False, members=_choose_members(row.node, subject))
-        if is_type:
-            yield from _asked_method(row.node, subject)
-
-
-def _list_spelled(subject: Subject) -> list[NodeRow]:
-    """Return the definitions that neighbouring words of the question name, outside of tests and examples."""
-    snapshot, spelled = subject.reading.snapshot, subject.shapes.spelled
-    found = snapshot.find(spelled) if spelled else {}
-    stored = snapshot.nodes(list(dict.fromkeys(number for numbers in found.values() for number in numbers)))
-    named = [row for row in stored.values() if row.node.kind in DEFINITION_KINDS and not is_sample(row.node)]
-    return named[:_MAX_SPELLED]
-
-
-def _asked_method(node: Node, subject: Subject) -> Iterator[Wanted]:
-    """Yield the method of a class that matches the question best: the class itself is only outlined."""
-    snapshot, fusion = subject.reading.snapshot, subject.plan.profile.fusion
-    methods = [each for each in find_members(node, subject.reading) if each.kind == "method"]
-    relevance = measure_nodes([each.id for each in methods], subject.query, fusion, snapshot)
-    # Of equals the first in the file.
-    best = sorted(methods, key=lambda each: -relevance.get(each.id, 0.0))[:1]
-    for row in snapshot.nodes([each.id for each in best]).values():
-        yield Wanted(row, Shape.DEFINITION, _SPELLED_TYPE_VALUE, shown_first(row.node), alone=False)
-
-
-def _choose_members(node: Node, subject: Subject) -> tuple[Node, ...]:
-    """Return the members of a class or file that stand below it on the page."""
-    if node.kind not in OUTLINED_KINDS:
-        return ()
-    reading, fusion = subject.reading, subject.plan.profile.fusion
-    measure = partial(measure_nodes, query=subject.query, fusion=fusion, snapshot=reading.snapshot)
-    return choose_members(find_members(node, reading), subject.plan.budget, measure)
-
-
 def _find_files(subject: Subject) -> Iterator[Wanted]:
     """Yield the files that a question names, each with an outline of it."""
     for rank, file in enumerate(subject.shapes.files):
         rows = find_files_called(file, subject.reading)
         for row in rows[:_MAX_NAMED_FILES]:
-            yield Wanted(row, Shape.FILE, 0.9 - 0.1 * rank, members=_choose_members(row.node, subject))
-
-
-def _uses_of_named(name: str, definitions: Sequence[NodeRow], subject: Subject) -> Iterator[Wanted]:
-    """Yield a few uses of a definition; of a name without one, such as that of a setting, where it is read."""
-    if definitions:
-        uses = find_uses(name, definitions[:2], subject.reading, ("calls",))
-        for rank, use in enumerate(uses[:_MAX_CALLERS_OF_DEFINITION]):
-            part = window_around(use.row.node.text, use.spans)
-            yield Wanted(use.row, Shape.CALLERS, 0.3 - 0.05 * rank, part)
-        return
-    for rank, (row, part) in enumerate(find_texts_with([name], subject.reading, CODE_KINDS)):
-        yield Wanted(
-            row, Shape.DEFINITION, max(0.6 - 0.1 * rank, 0.1) * (0.4 if TEST_TAG in row.node.tags else 1), part
-        )
+            yield Wanted(row, Shape.FILE, 0.9 - 0.1 * rank, members=members_of(row.node, subject))
 
 
 def _find_callers(subject: Subject) -> Iterator[Wanted]:
@@ -272,6 +160,12 @@ def _find_callers(subject: Subject) -> Iterator[Wanted]:
             value = 0.4 if use.is_test else 1.0
             part = show(use.row.node.text, use.spans)
             yield Wanted(use.row, Shape.CALLERS, max(value - 0.01 * rank, 0.1), part)
+
+
+def _find_parameters(subject: Subject) -> Iterator[Wanted]:
+    from weft.pipeline.by_parameter import find_parameters
+
+    yield from find_parameters(subject)
 
 
 def _find_tests(subject: Subject) -> Iterator[Wanted]:
@@ -286,7 +180,7 @@ def _find_flow(subject: Subject) -> Iterator[Wanted]:
     named = [row for name in subject.shapes.names for row in find_definitions(name, subject.reading)]
     if not named:
         # "In which order do cleanup contexts run" is about what the class CleanupContext does, if it does much.
-        types = [row.node for row in _list_spelled(subject) if row.node.kind in OUTLINED_KINDS]
+        types = [row.node for row in list_spelled(subject) if row.node.kind in OUTLINED_KINDS]
         methods = [each.id for node in types for each in find_members(node, subject.reading)]
         named = list(subject.reading.snapshot.nodes(methods).values())
     roots = [row for row in named if not is_sample(row.node)]
@@ -317,7 +211,7 @@ def _find_example(subject: Subject) -> Iterator[Wanted]:
     example = find_example(subject.found, question, subject.shapes.names, subject.reading, smallest=smallest)
     if example is None:
         return
-    members, code = _choose_members(example.row.node, subject), shown_first(example.row.node)
+    members, code = members_of(example.row.node, subject), shown_first(example.row.node)
     yield Wanted(example.row, Shape.EXAMPLE, 0.9, code, alone=False, members=members)
     # What the members of a class do is not seen from their signatures.
     longest = sorted(members, key=lambda node: (-len(node.text), node.key))[:_MAX_EXAMPLE_PARTS]
@@ -326,7 +220,7 @@ def _find_example(subject: Subject) -> Iterator[Wanted]:
     for rank, (row, part) in enumerate(example.places):
         yield Wanted(row, Shape.EXAMPLE, 0.85 - 0.2 * rank, part)
     for rank, row in enumerate(example.parts[:_MAX_EXAMPLE_PARTS]):
-        yield Wanted(row, Shape.EXAMPLE, 0.8 - 0.1 * rank, members=_choose_members(row.node, subject))
+        yield Wanted(row, Shape.EXAMPLE, 0.8 - 0.1 * rank, members=members_of(row.node, subject))
 
 
 def _find_errors(subject: Subject) -> Iterator[Wanted]:
@@ -389,6 +283,12 @@ def _find_settings(subject: Subject) -> Iterator[Wanted]:
     yield from find_settings(subject.plan, subject.query, subject.reading)
 
 
+def _find_environment(subject: Subject) -> Iterator[Wanted]:
+    from weft.pipeline.by_setting import find_environment
+
+    yield from find_environment(subject.query, subject.plan, subject.reading)
+
+
 def _find_opening(subject: Subject) -> Iterator[Wanted]:
     for rank, (row, part) in find_scenes(subject.reading, subject.shapes.chapters, last=False):
         yield Wanted(row, Shape.OPENING, 0.6**rank, part)
@@ -429,8 +329,9 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.VERSION: _find_release,
     Shape.COMMIT: _find_commits,
     Shape.TESTS: _find_tests,
-    Shape.DEFINITION: _find_named,
+    Shape.DEFINITION: find_named,
     Shape.CALLERS: _find_callers,
+    Shape.PARAMETER: _find_parameters,
     Shape.FLOW: _find_flow,
     Shape.EXAMPLE: _find_example,
     Shape.ERRORS: _find_errors,
@@ -442,6 +343,7 @@ _FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
     Shape.MANIFEST: _find_manifest,
     Shape.AUTOMATION: _find_automation,
     Shape.SETTINGS: _find_settings,
+    Shape.ENVIRONMENT: _find_environment,
     Shape.OPENING: _find_opening,
     Shape.ENDING: _find_ending,
     Shape.EVENT: _find_event,

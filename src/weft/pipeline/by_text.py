@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -246,19 +247,30 @@ def is_workflow(node: Node) -> bool:
 
 
 def find_texts_with(texts: Iterable[str], reading: Reading, kinds: tuple[str, ...]) -> list[Found]:
-    """Return the nodes that hold the longest runs of the words of a text, best first, each by these lines."""
+    """Return the nodes that hold the longest runs of the words of a text, best first, each by these lines.
+
+    Of several texts, the best of each come first.
+    """
+    ranked = zip_longest(*(_rank_holding(text, reading, kinds) for text in texts))
+    found = {row.node.id: (row, part) for each in ranked for row, part in filter(None, each)}
+    return [
+        (row, part if len(row.node.text) > _EDGE_CHARS else None) for row, part in [*found.values()][:_MAX_HOLDING]
+    ]
+
+
+def _rank_holding(text: str, reading: Reading, kinds: tuple[str, ...]) -> list[tuple[NodeRow, Span]]:
+    """Return the nodes that hold the longest runs of the words of one text, best first, each by these lines."""
     best: dict[int, tuple[float, NodeRow, Span]] = {}
-    for text in texts:
-        words = _WORD.findall(text.lower())
-        size = min(_RUN, len(words))
-        runs = {tuple(words[start : start + size]) for start in range(len(words) - size + 1)}
-        for row, start, end in _proposed(text, reading, kinds) if words else ():
-            held = _held_runs(runs, size, row.node.text[start:end])
-            if held and (len(held) > 1 or len(runs) <= _RUN):
-                share = round(min(1.0, len(held) / max(4, len(runs) / 2)), 3)
-                spans = [(start + low, start + high) for low, high in held]
-                if share > best.get(row.node.id, (0.0, row, (0, 0)))[0]:
-                    best[row.node.id] = (share, row, _run_part(row.node, spans))
+    words = _WORD.findall(text.lower())
+    size = min(_RUN, len(words))
+    runs = {tuple(words[start : start + size]) for start in range(len(words) - size + 1)}
+    for row, start, end in _proposed(text, reading, kinds) if words else ():
+        held = _held_runs(runs, size, row.node.text[start:end])
+        if held and (len(held) > 1 or len(runs) <= _RUN):
+            share = round(min(1.0, len(held) / max(4, len(runs) / 2)), 3)
+            spans = [(start + low, start + high) for low, high in held]
+            if share > best.get(row.node.id, (0.0, row, (0, 0)))[0]:
+                best[row.node.id] = (share, row, _run_part(row.node, spans))
     # Tests quote whole messages; what raises them or explains them often holds but a part.
     factors = {id: _TEST_FACTOR if TEST_TAG in row.node.tags else 1.0 for id, (_, row, _) in best.items()}
     ranked = sorted(
@@ -269,7 +281,7 @@ def find_texts_with(texts: Iterable[str], reading: Reading, kinds: tuple[str, ..
             *each[1].node.ref,
         ),
     )
-    return [(row, part if len(row.node.text) > _EDGE_CHARS else None) for _, row, part in ranked[:_MAX_HOLDING]]
+    return [(row, part) for _, row, part in ranked]
 
 
 def _proposed(text: str, reading: Reading, kinds: tuple[str, ...]) -> Iterator[tuple[NodeRow, int, int]]:

@@ -34,6 +34,12 @@ _MIN_ALONE_TOKENS: Final = 10
 """A shorter sentence says too little to stand between two gaps."""
 _NEIGHBOUR_SHARE: Final = 0.5
 """The share of its better neighbour's gain that a sentence gets: answers stand beside the words asked for."""
+_MAX_PARAMETERS_CHARS: Final = 6_000
+"""Characters behind a stored signature among which its last bracket is sought."""
+_MAX_DECORATOR_CHARS: Final = 2_000
+"""Characters of decorators, before which a declaration does not begin."""
+_LINE_START: Final = re.compile(r"(?m)^[ \t]*(?=\S)")
+_BRACKET: Final = re.compile(r"[()]")
 _MAX_CACHED_SENTENCES: Final = 8192
 _MAX_CACHED_PASSAGES: Final = 4096
 """Sentences and passages whose analysis is kept between questions, which return to the same ones."""
@@ -280,17 +286,38 @@ def _join_units(text: str, units: Sequence[Span]) -> tuple[Span, ...]:
 def find_declaration(text: str, signature: str) -> Span:
     """Return the span of a symbol's declaration at the beginning of its text: the signature, or else one line."""
     start = len(text) - len(text.lstrip())
+    position = _match_signature(text, signature, start)
+    # Decorators stand before what is stored as the signature.
+    for line in _LINE_START.finditer(text, start, start + _MAX_DECORATOR_CHARS) if position == start else ():
+        position = _match_signature(text, signature, line.start())
+        if position > line.start():
+            break
+        position = start
+    end = text.find("\n", _close_brackets(text, start, position))
+    return start, end if end >= 0 else len(text)
+
+
+def _match_signature(text: str, signature: str, start: int) -> int:
+    """Return where a signature ends that begins here in a text; the start where it does not."""
     position = start
     # The signature is stored on one line; in the text it may be spread over several.
     for character in "".join(signature.split()):
         while position < len(text) and text[position].isspace():
             position += 1
         if position >= len(text) or text[position] != character:
-            position = start
-            break
+            return start
         position += 1
-    end = text.find("\n", position)
-    return start, end if end >= 0 else len(text)
+    return position
+
+
+def _close_brackets(text: str, start: int, position: int) -> int:
+    """Return the end of the parameters where a stored signature, which is cut if it is long, ends before it."""
+    depth = text.count("(", start, position) - text.count(")", start, position)
+    for match in _BRACKET.finditer(text, position, position + _MAX_PARAMETERS_CHARS) if depth > 0 else ():
+        depth += 1 if match[0] == "(" else -1
+        if not depth:
+            return match.end()
+    return position
 
 
 def include_indent(text: str, start: int) -> int:

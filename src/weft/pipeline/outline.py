@@ -36,6 +36,17 @@ _MAX_NAMED: Final = 4
 _ASKS_PARAMETERS: Final = re.compile(
     r"(?i)\b(?:parameters?|arguments?|keywords?|options?|defaults?|signature|accepts?|takes?|passed)\b"
 )
+_FILE_KINDS: Final = frozenset({"file", "module"})
+_FIELD: Final = re.compile(
+    r"(?m)^[ \t]+(?:(?:pub|public|private|protected|static|final|readonly|val|var|let)\s[^\n({]*"
+    r"|[A-Za-z_]\w*\??\s*:\s*[^\n]+)$"
+)
+"""A line of a class that declares a field, with its type or in a language that marks it."""
+_MIN_FIELDS: Final = 2
+_MAX_BETWEEN_FIELDS: Final = 2
+"""Line breaks from one field to the next: a blank line or a remark may stand between them."""
+_MAX_FIELD_LINES: Final = 24
+"""Lines of a class with its fields that are shown before what matches the question best."""
 _DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
 
 
@@ -102,6 +113,9 @@ def shown_first(node: Node) -> Span | None:
     Of a class that is its beginning, and of a function with a long documentation its code.
     """
     documented = _DOCSTRING.search(node.text)
+    fields = _fields_part(node, documented)
+    if fields is not None:
+        return fields
     if documented is None or node.text.count("\n", *documented.span()) < _MAX_DOCUMENTED_LINES:
         return None
     if node.kind in OUTLINED_KINDS:
@@ -109,6 +123,19 @@ def shown_first(node: Node) -> Span | None:
         return 0, paragraph if paragraph > 0 else documented.end()
     code = node.text.find("\n", documented.end())
     return (code + 1, len(node.text)) if 0 < code < len(node.text) - 1 else None
+
+
+def _fields_part(node: Node, documented: re.Match[str] | None) -> Span | None:
+    """Return the beginning of a class to the end of its first fields, where more follows them: remarks, mostly."""
+    if node.kind in _FILE_KINDS or node.kind not in OUTLINED_KINDS:
+        return None
+    start, last, count = documented.end() if documented else 0, 0, 0
+    for match in _FIELD.finditer(node.text, start):
+        if count and node.text.count("\n", last, match.start()) > _MAX_BETWEEN_FIELDS:
+            break
+        last, count = match.end(), count + 1
+    is_short = node.text.count("\n", 0, last) <= _MAX_FIELD_LINES
+    return (0, last) if count >= _MIN_FIELDS and is_short and node.text[last:].strip() else None
 
 
 def part_asked_for(node: Node, question: str, *, asked: bool, is_beside: bool) -> Span | None:

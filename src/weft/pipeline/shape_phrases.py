@@ -21,10 +21,12 @@ class Shape(StrEnum):
     TESTS = "tests"
     DEFINITION = "definition"
     CALLERS = "callers"
+    PARAMETER = "parameter"
     OVERVIEW = "overview"
     MANIFEST = "manifest"
     AUTOMATION = "automation"
     SETTINGS = "settings"
+    ENVIRONMENT = "environment"
     TRACEBACK = "traceback"
     QUOTATION = "quotation"
     OPENING = "opening"
@@ -58,7 +60,7 @@ WORDS: Final[Mapping[str, str]] = {
     # The end of the question.
     "over": r"(?=\s*(?:$|[?.!]))",
     "changed": "added|introduced|removed|dropped|deleted|deprecated|renamed|fixed|changed|replaced|reverted|moved"
-    "|rewritten|refactored|shipped|released|landed|merged|bumped|switched|made|patched",
+    "|rewritten|refactored|swapped|exchanged|upgraded|shipped|released|landed|merged|bumped|switched|made|patched",
     "change": "add|introduce|remove|drop|delete|deprecate|rename|fix|change|replace|revert|move|rewrite|refactor"
     "|ship|land|merge|bump|switch|arrive|appear|come|go away|become|break|get",
     "commit": "commits?|pull[- ]requests?|prs?|merge[- ]requests?|patch(es)?|changesets?|revisions?",
@@ -164,13 +166,20 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
     Shape.CALLERS: (
         "(who|what|whoever) (else )?(<calls>|is using|is calling|would break|breaks)",
         "(which|what) ((?!do|did|is)\\w+ )?((?!do|did|is)\\w+ )?(<calls>|are calling|are using)",
-        "(where|from where|how often|by whom|by what|when) (is|are|was|does|do) .. (<called>|get called)",
+        # "Where is a callable invoked" is about no name.
+        "(where|from where|how often|by whom|by what|when) (is|are|was|does|do)(?! an? (?-i:[a-z]+) (<called>))"
+        " .. (<called>|get called)",
         "(callers?|callees?|usages?|uses|call( )?sites?|calling sites?|users|consumers|dependents"
         "|invocations) (of|for)",
         "references? to|(calls|call) to|(all|every|other|any) (places?|spots?|points?|sites?"
         "|code) .. (call|calls|use"
         "|uses|invoke|invokes|refer|refers|is <called>|are <called>)",
         "if i (change|remove|rename|delete|touch|break)|impact of (changing|removing|renaming|deleting)",
+    ),
+    # What is given to something: a parameter, and the value that it has if it is left out.
+    Shape.PARAMETER: (
+        "parameters?|arguments?|keyword|options?|defaults?( value)?",
+        "(may|can|could|should|must|to) be (passed|given|handed)|(is|are) (passed|accepted)|accepts?|pass(ing)?",
     ),
     # What the whole is, for somebody who sees it for the first time.
     Shape.OVERVIEW: (
@@ -240,6 +249,10 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "|runs?|used?|apply|applies)",
         "(which|what|how) .. (line length|coverage (is|threshold)|target version|build target|compiler flags?"
         "|test environments?|(pre-commit )?hooks? (run|runs|are))",
+    ),
+    # Variables of the environment that something reads.
+    Shape.ENVIRONMENT: (
+        "(env|environment)[- ]?variables?|env vars?|(by|through|via|from|in) the environment<over>",
     ),
     # Something is to be added: one of its kind that is there already, and where that is made known.
     Shape.EXAMPLE: (

@@ -163,9 +163,9 @@ def read_shapes(question: str) -> Shapes:
     for shape, word in _PLAIN_NAMES.items():
         if shape in asked | named and not names:
             names = tuple(dict.fromkeys(match[1] for match in word.finditer(prose)))[:_MAX_NAMES]
-    if names:
-        asked |= named
-    quotations = (*errors, *_quotations(prose))
+    # "Which versions do we test against in CI" asks for no test of ours.
+    asked = asked | named if names else asked - ({Shape.TESTS} if Shape.AUTOMATION in asked else set())
+    quotations = tuple(dict.fromkeys((*errors, *_quotations(prose))))
     places = tuple(Frame(match["file"], int(match["line"])) for match in _PLACE.finditer(prose))[:_MAX_NAMES]
     hashes = tuple(dict.fromkeys(match[0] for match in _HASH.finditer(prose)))[:_MAX_NAMES]
     files = tuple(dict.fromkeys(_FILE.findall(prose)))[:_MAX_NAMES]

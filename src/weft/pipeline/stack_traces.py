@@ -60,6 +60,11 @@ _MESSAGE_AFTER_PLACE: Final = re.compile(
     r"|:in [`'][^'\n]{1,200}': (?P<ruby>\S[^\n]{5,400}?) \([\w:]{1,200}\)"
 )
 """Errors of Rust and Ruby, which tell the place before the message."""
+_NESTED_ERROR: Final = re.compile(
+    r":?\s+[<(]?[A-Za-z_][\w.]{0,200}(?:Error|Exception)\b(?:[^'\"\n]{0,60}message=|\(|:\s)"
+    r"['\"]?(?P<message>[^'\"\n]{6,400})"
+)
+"""Another error that a message quotes: `<TransferEncodingError: 400, message='Not enough data'>`."""
 _LOG_MARKS: Final = ("Traceback (most recent call last)", "panic: ", "goroutine ", "FAILED ", "\n    at ")
 _ERROR_NAME: Final = re.compile(r"(?:Error|Exception|Warning|Failure|Fault)\Z|\Apanic|\Afatal|\AUncaught")
 _LOG_STARTS: Final = (
@@ -82,7 +87,10 @@ def split_log(question: str) -> tuple[str, str]:
 def _only_errors(question: str) -> str:
     """Return the lines of a question that read like the last line of a traceback."""
     errors = [match for match in _ERROR_LINE.finditer(question) if _ERROR_NAME.search(match["error"])]
-    return "\n".join(match[0] for match in errors)
+    # An error in backquotes ends with them.
+    quoted = [question[max(match.start() - 1, 0) : match.start()] == "`" for match in errors]
+    pairs = zip(errors, quoted, strict=True)
+    return "\n".join(match[0].partition("`")[0] if ends else match[0] for match, ends in pairs)
 
 
 def _looks_logged(line: str) -> bool:
@@ -126,4 +134,14 @@ def error_messages(log: str) -> Iterator[str]:
     if messages and not named:
         yield messages[-1]
     elif named or errors:
-        yield (named or errors)[-1]["message"]
+        yield from _split_nested((named or errors)[-1]["message"])
+
+
+def _split_nested(message: str) -> Iterator[str]:
+    """Yield a message that quotes another error as two: they are made at different places."""
+    nested = _NESTED_ERROR.search(message)
+    if nested is None:
+        yield message
+        return
+    yield message[: nested.start()]
+    yield nested["message"]

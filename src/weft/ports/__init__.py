@@ -303,8 +303,9 @@ class LayeredEmbedder(Embedder, Protocol):
 class Repositories(Protocol):
     """The git repositories of the sources, as far as they are on this machine."""
 
-    def list_commits(self, node: Node) -> Sequence[str]:
-        """Return the commits that changed the lines of a node, or its file, newest first."""
+    def list_commits(self, node: Node, word: str = "") -> Sequence[str]:
+        """Return the commits that changed the lines of a node, or its file, or those lines of the file that hold a
+        word, newest first."""
         ...
 
     def name_releases(self, commits: Sequence[Node]) -> Mapping[int, str]:

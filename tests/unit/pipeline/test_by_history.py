@@ -160,3 +160,33 @@ def test_a_commit_that_is_asked_for_names_the_files_that_it_changed(two_folders:
 def test_when_something_was_added_is_told_by_the_first_commit_of_its_lines(two_folders: Weft) -> None:
     text = two_folders.context("When was Beam.weigh added?", max_tokens=400).text
     assert "### Weigh with a pan and a beam\n" in text and "the first commit of Beam.weigh" in text
+
+
+def test_which_change_fixed_something_about_an_option_is_told_by_the_lines_that_name_it(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    git(folder, "init", "-b", "main")
+    begin = "class Gate:\n    def __init__(self, open_late=False):\n        self._open_late = open_late\n\n"
+    enter = "    def enter(self, hour):\n        return self._open_late or hour < 20\n"
+    for day, (message, text) in enumerate(
+        [
+            ("Add a gate", begin + enter),
+            ("Sit down earlier", begin + enter.replace("hour < 20", "(hour < 20 and hour > 6)")),
+            (
+                "Count the guests",
+                begin + enter.replace("hour < 20", "(hour < 20 and hour > 6)") + "\n\nguests = 0\n",
+            ),
+        ],
+        start=1,
+    ):
+        (folder / "gate.py").write_text(text)
+        git(folder, "add", ".")
+        git(folder, "commit", "-m", message, day=day)
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(folder)
+        page = weft.context("which change fixed that thieves came in with open_late set?")
+        heading = log_lines(weft, "Gate.__init__", VIEW, 10)[0]
+    wanted = [entry.title for entry in page.ledger if entry.parts.get("shape_history", 0) >= 0.95]
+    assert heading == "Gate.__init__: 1 commit"
+    # The oldest brought the option, and what does not touch it is no change of it.
+    assert wanted == ["Sit down earlier"]

@@ -25,6 +25,9 @@ select = ["E", "UP"]
     "ferry/config.py": 'def read_config(strict):\n    """Read the config that enables it."""\n    return strict\n',
     "CONTRIBUTING.md": "# Contributing\n\nRun the tests with `make check`, which needs a river nearby.\n",
     ".github/workflows/test.yml": "name: test\njobs:\n  test:\n    steps:\n      - run: make check-all\n",
+    "ferry/lamp.py": "import os\n\n\ndef is_lit():\n    return os.environ.get('FERRY_LAMP') == 'on'\n",
+    "docs/lamp.md": "# The lamp\n\nSet the environment variable `FERRY_NO_GLOW` to keep the lamp from glowing.\n",
+    "docs/weather.md": "# The weather\n\nThe environment of the ferry is wet. Some lamps glow.\n",
     "package.json": '{\n  "name": "ferry",\n'
     + FILLER.replace(" = ", '": ').replace("step", '  "step').replace('"\n', '",\n')
     + '  "scripts": {\n    "test": "vitest --run"\n  }\n}\n',
@@ -65,3 +68,24 @@ def test_how_to_run_the_tests_is_told_by_the_guide_and_the_scripts(weft: Weft) -
 def test_what_the_ci_runs_is_told_by_the_workflow_alone(weft: Weft) -> None:
     text = weft.context("What does the CI run?", max_tokens=300).text
     assert text.index("make check-all") < text.find("with `make check`") % len(text)
+
+
+def test_variables_of_the_environment_are_told_by_what_reads_them_and_by_what_tells_of_them(weft: Weft) -> None:
+    text = weft.context("which environment variables does the lamp look at?", max_tokens=250).text
+    assert "os.environ.get('FERRY_LAMP')" in text
+    assert "`FERRY_NO_GLOW`" in text
+
+
+def test_what_is_tested_for_every_change_is_told_by_the_matrix_of_a_long_workflow(tmp_path: Path) -> None:
+    folder = tmp_path / "ferry"
+    (folder / ".github" / "workflows").mkdir(parents=True)
+    (folder / "tests").mkdir()
+    steps = FILLER.replace(" =", ":").replace("step", "  step")
+    matrix = "jobs:\n  test:\n    strategy:\n      matrix:\n        python: [3.9, 3.14]\n"
+    (folder / ".github" / "workflows" / "all.yml").write_text(f"name: all\nenv:\n{steps}{matrix}")
+    (folder / "tests" / "test_range.py").write_text("def test_range():\n    assert range(3)\n")
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(folder)
+        text = weft.context("which range of versions do we test against in CI?", max_tokens=500).text
+    assert "python: [3.9, 3.14]" in text
+    assert text.find("all.yml") < text.find("test_range") % len(text)

@@ -196,3 +196,42 @@ def test_what_documents_say_about_a_message_comes_before_the_tests_that_expect_i
     values = {entry.key: entry.parts.get("shape_quotation", 0.0) for entry in context.ledger}
     assert values["busy:Troubleshooting.md"] > max(value for key, value in values.items() if "BusyTest" in key) > 0
     assert "scales were never set to zero" in context.text
+
+
+@pytest.mark.parametrize(
+    ("line", "messages"),
+    [
+        (
+            "post.PayloadError: Response is cut: <EncodingError: 400, message='Not enough data was sent'>",
+            ("Response is cut", "Not enough data was sent"),
+        ),
+        (
+            "ValueError: could not read the rates: PostError: no such file",
+            ("could not read the rates", "no such file"),
+        ),
+        ("post.PayloadError: Response is not completed", ("Response is not completed",)),
+    ],
+)
+def test_a_message_that_quotes_another_error_is_two_messages(line: str, messages: tuple[str, ...]) -> None:
+    assert read_shapes(f"here is a failure: `{line}`, where is it made?").quotations == messages
+
+
+def test_both_places_are_shown_where_a_message_quotes_another_error(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    inner = [
+        f"""def read_{name}(data):
+    if data is None:
+        raise EncodingError("Not enough data to satisfy the {name} of a header")
+"""
+        for name in ("length", "width", "depth", "height", "weight")
+    ]
+    outer = "def finish(body):\n    if body:\n        raise PayloadError('Response is not completed: ' + body)\n"
+    (tmp_path / "work" / "post.py").write_text("\n\n".join([*inner, outer]))
+    error = "EncodingError: 400, message='Not enough data to satisfy the length of a header'"
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(tmp_path / "work")
+        page = weft.context(
+            f"`PayloadError: Response is not completed: <{error}>`: where are they made?", max_tokens=300
+        )
+    assert "raise PayloadError(" in page.text
+    assert "satisfy the length of a header" in page.text.partition("###")[2]

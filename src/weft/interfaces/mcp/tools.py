@@ -160,8 +160,9 @@ _CONTEXT: Final = ToolCard(
     "Everything relevant on one page",
     "Everything relevant to a question, on one page within a token budget, each item with its file and line. Ask "
     "it before reading files: how something works, what calls or tests it, which commit changed it and why, what "
-    "a traceback means, what was decided, what am I changing. Examples: "
-    '{"topic": "how are expired sessions removed", "max_tokens": 2000}, {"topic": "who calls Pool.release"}',
+    "a traceback means, what was decided, what am I changing. 500 tokens do for one place in code. "
+    'Examples: {"topic": "how are expired sessions removed", "max_tokens": 2000}, '
+    '{"topic": "who calls Pool.release", "max_tokens": 500}',
     tuple(field for field in _PAGE_FIELDS if field.name not in _RARE_FIELDS),
     answers.context,
     unlisted=tuple(field for field in _PAGE_FIELDS if field.name in _RARE_FIELDS),

@@ -182,12 +182,19 @@ def _run_log(root: Path, hashes: Sequence[str], *, changes: bool) -> Iterator[by
                 running.kill()
 
 
-def list_commits_of(root: Path, file: str, first: int | None = None, last: int | None = None) -> list[str]:
+def list_commits_of(
+    root: Path, file: str, first: int | None = None, last: int | None = None, word: str = ""
+) -> list[str]:
     """Return the hashes of the commits that changed a file or some of its lines, newest first.
 
-    Lines are those of the file as it is now. Nothing is returned where git cannot tell.
+    Lines are those of the file as it is now; with `word`, those that hold it now or held it once. Nothing is
+    returned where git cannot tell.
     """
-    if first is None or last is None:
+    if word:
+        # An option `cache` is kept as `_cache`.
+        line = f"(^|[^[:alnum:]]){re.escape(word)}([^[:alnum:]_]|$)"
+        found = run_git(root, "log", "--format=%H", "--extended-regexp", f"-G{line}", "--", file)
+    elif first is None or last is None:
         found = run_git(root, "log", "--format=%H", "--", file)
     else:
         first, last = _committed_lines(root, file, first, last)
