@@ -214,7 +214,7 @@ class SqliteSnapshot:
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:
         """Return passages by id, in the order asked; those that are gone or outside the view are left out."""
         found = self._cache.passages.get_rows(ids, self._read_by_id)
-        self._shown.update(found)
+        self._remember_shown(found)
         return [found[passage_id] for passage_id in ids if passage_id in found]
 
     def _read_by_id(self, ids: Sequence[int]) -> dict[int, PassageRow]:
@@ -224,8 +224,13 @@ class SqliteSnapshot:
         """Return all passages of the nodes, by node as asked and by ordinal."""
         found = self._cache.passages_of.get_rows(node_ids, self._read_by_node)
         rows = [row for rows in found.values() for row in rows]
-        self._shown.update([row.id for row in rows])
+        self._remember_shown([row.id for row in rows])
         return rows
+
+    def _remember_shown(self, passage_ids: Collection[int]) -> None:
+        # Who goes through a whole store keeps no list of it.
+        if len(self._shown) + len(passage_ids) <= _MAX_CACHED_VECTORS:
+            self._shown.update(passage_ids)
 
     def _read_by_node(self, node_ids: Sequence[int]) -> dict[int, tuple[PassageRow, ...]]:
         found: dict[int, list[PassageRow]] = {}
