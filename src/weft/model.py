@@ -62,6 +62,9 @@ def as_tuple(names: str | Sequence[str]) -> tuple[str, ...]:
 
 # --- what is stored ---------------------------------------------------------------------------------------
 
+# Records with `gc=False` are made by the thousand and hold nothing that could lead back to them: Python need not
+# look through them for cycles, which in a process that keeps many takes longer than a page.
+
 
 class Stale(StrEnum):
     """The change of a file since its nodes were read from it."""
@@ -70,7 +73,7 @@ class Stale(StrEnum):
     DELETED = "deleted since it was read"
 
 
-class Origin(Struct, frozen=True):
+class Origin(Struct, frozen=True, gc=False):
     """The place a node came from, precise enough to open it there; `stale` is set on reading and never stored."""
 
     source: str = ""
@@ -82,7 +85,7 @@ class Origin(Struct, frozen=True):
     stale: Stale | None = None
 
 
-class Alias(Struct, frozen=True):
+class Alias(Struct, frozen=True, gc=False):
     """Another name of a node; `maker` is the source or linker that gave it, with its version."""
 
     text: str
@@ -95,7 +98,7 @@ class Alias(Struct, frozen=True):
         return self.maker.startswith(STORY_MAKER)
 
 
-class Node(Struct, frozen=True):
+class Node(Struct, frozen=True, gc=False):
     """One thing that is known. `key` is unique within a tenant and begins with the name of its source."""
 
     key: str
@@ -129,7 +132,7 @@ class Node(Struct, frozen=True):
         return self.key
 
 
-class Edge(Struct, frozen=True):
+class Edge(Struct, frozen=True, gc=False):
     """A typed, weighted link between two keys; the target may live in a tenant that ours declares shared."""
 
     source: str
@@ -164,7 +167,7 @@ class AliasSet(Struct, frozen=True):
     scope: tuple[str, ...] | None = None
 
 
-class Passage(Struct, frozen=True):
+class Passage(Struct, frozen=True, gc=False):
     """A span of a node's text: characters [start, end), lines counted from 1 within the text."""
 
     ordinal: int
@@ -275,7 +278,7 @@ class Request(Struct, frozen=True):
 # --- what is found ---------------------------------------------------------------------------------------
 
 
-class Step(Struct, frozen=True):
+class Step(Struct, frozen=True, gc=False):
     """One edge of a path: the node it leads to, the edge's type, weight and direction ('out' or 'in')."""
 
     key: str
@@ -285,7 +288,7 @@ class Step(Struct, frozen=True):
     id: int = 0
 
 
-class Candidate(Struct, frozen=True):
+class Candidate(Struct, frozen=True, gc=False):
     """A node that may go on the page, by value, with its signals and how it was reached.
 
     `parts` are the signals by name (0..1; `lexical` more where phrases count); `covers` is what each term and
@@ -336,7 +339,7 @@ class Detail(StrEnum):
     DROPPED = "dropped"
 
 
-class Item(Struct, frozen=True):
+class Item(Struct, frozen=True, gc=False):
     """A candidate on the page: its detail, shown `spans`, and `level` in an outline or `turn` in a dialogue."""
 
     candidate: Candidate
@@ -374,7 +377,7 @@ class Page(Struct, frozen=True):
     metadata: Mapping[str, Json] = field(default_factory=dict)
 
 
-class Citation(Struct, frozen=True):
+class Citation(Struct, frozen=True, gc=False):
     """One source of the page, as its footer and its caller see it."""
 
     key: str
@@ -387,7 +390,7 @@ class Citation(Struct, frozen=True):
     detail: Detail
 
 
-class LedgerEntry(Struct, frozen=True):
+class LedgerEntry(Struct, frozen=True, gc=False):
     """The fate of one candidate: where it was placed, at which detail and cost, why, and what to know about it."""
 
     key: str
@@ -408,7 +411,7 @@ class LedgerEntry(Struct, frozen=True):
     mark: str = ""
 
 
-class ManifestEntry(Struct, frozen=True):
+class ManifestEntry(Struct, frozen=True, gc=False):
     """The source of lines [first_line, last_line] of the text; `key` is None for lines that Weft itself wrote."""
 
     first_line: int

@@ -145,10 +145,14 @@ class StaticEmbedder:
         """Return one L2-normalised row a text; a text without a known token is a row of zeros."""
         rows = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            rows[start : start + _TEXTS_AT_ONCE] = self._embed(texts[start : start + _TEXTS_AT_ONCE])
+            rows[start : start + _TEXTS_AT_ONCE] = unit_vectors(self.sum_up(texts[start : start + _TEXTS_AT_ONCE]))
         return rows
 
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def sum_up(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return the sum of the vectors of each text's words, a row a text, exact and of any length.
+
+        The sum of a text that is read in parts is that of its parts, where no word is cut.
+        """
         sums = np.zeros((len(texts), self.dimensions), dtype=np.int64)
         waiting: list[int] = []
         spans: list[tuple[int, int, int]] = []
@@ -161,7 +165,7 @@ class StaticEmbedder:
                 spans.append((row, len(waiting), len(waiting) + len(part)))
                 waiting += part
         self._add_up(waiting, spans, sums)
-        return _normalised(sums)
+        return sums
 
     def _tokens(self, text: str) -> list[int]:
         remembered = self._word_tokens
@@ -201,7 +205,8 @@ class _Words(dict[str, tuple[int, ...]]):
         return ids
 
 
-def _normalised(sums: NDArray[np.int64]) -> NDArray[np.float32]:
+def unit_vectors(sums: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return sums of vectors as rows of unit length; a sum of nothing stays a row of zeros."""
     # Integer sums are exact in any order; a square root and a division are exactly rounded by IEEE 754.
     lengths = np.sqrt((sums * sums).sum(axis=1, keepdims=True).astype(np.float64))
     unit: NDArray[np.float32] = (sums / np.maximum(lengths, 1.0)).astype(np.float32)

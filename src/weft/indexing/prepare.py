@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import xxhash
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from weft.embed.static import CHARACTERS_READ, StaticEmbedder, unit_vectors
 from weft.indexing.worker import ITEMS_BEFORE_START, WorkerJob, WorkerProcess
 from weft.model import Node, Passage, to_plain
 from weft.ports import Embedder, PreparedNode, PreparedPassage, TokenCounter
@@ -100,9 +102,8 @@ def prepare(nodes: Sequence[NodeInUnit], embed: Embedder | None, count: TokenCou
         counting_snippets = executor.submit(
             count.count_many, [text for passages in cut for passage in passages for text in passage.texts]
         )
-        owned = [(node, each.passage) for (node, _), passages in zip(nodes, cut, strict=True) for each in passages]
-        vectors = iter(embed_passages(embed, owned))
-        snippet_vectors = iter(_embed_snippets(nodes, cut, embed))
+        owned = [(node, each) for (node, _), passages in zip(nodes, cut, strict=True) for each in passages]
+        vectors, snippet_vectors = map(iter, _embed(owned, embed))
         tokens, snippet_tokens = counting.result(), iter(counting_snippets.result())
     embedder = embed.name if embed is not None else ""
     packed = [
@@ -159,17 +160,40 @@ def _descriptions(owners: Sequence[Node]) -> dict[int, str]:
     }
 
 
-def _embed_snippets(
-    nodes: Sequence[NodeInUnit], cut: Sequence[Sequence[_CutPassage]], embed: Embedder | None
-) -> list[bytes]:
-    """Return the vectors of the snippets of all passages that have several, in order."""
-    divided = [
-        (title_and_heading(node, each.passage), each.texts)
-        for (node, _), passages in zip(nodes, cut, strict=True)
-        for each in passages
-        if each.spans[1:]
-    ]
-    return embed_snippets(embed, divided)
+def _embed(owned: Sequence[tuple[Node, _CutPassage]], embed: Embedder | None) -> tuple[list[bytes], list[bytes]]:
+    """Return the vectors of the passages, each given with its node, and those of the snippets of all passages that
+    have several, in order."""
+    divided = [(node, each) for node, each in owned if each.spans[1:]]
+    if not divided or not isinstance(embed, StaticEmbedder):
+        headed = [(title_and_heading(node, each.passage), each.texts) for node, each in divided]
+        vectors = embed_passages(embed, [(node, each.passage) for node, each in owned])
+        return vectors, embed_snippets(embed, headed)
+    sizes = [len(each.texts) for _, each in divided]
+    headings = embed.sum_up([title_and_heading(node, each.passage) for node, each in divided])
+    sums = embed.sum_up([text for _, each in divided for text in each.texts])
+    owners = np.repeat(np.arange(len(divided)), sizes)
+    snippets = quantise(unit_vectors(sums) + _HEADING_SHARE * unit_vectors(headings)[owners])
+    # A passage of prose has the words of its snippets, title and heading: they are not read again for it.
+    read_once = [_is_read_with_snippets(node, each) for node, each in divided]
+    first = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    totals = (headings + np.add.reduceat(sums, first, axis=0))[read_once]
+    kept = {id(each) for (_, each), is_once in zip(divided, read_once, strict=True) if is_once}
+    summed = iter(quantise(unit_vectors(totals)))
+    read = iter(embed_passages(embed, [(node, each.passage) for node, each in owned if id(each) not in kept]))
+    return [next(summed if id(each) in kept else read) for _, each in owned], snippets
+
+
+def _is_read_with_snippets(node: Node, cut: _CutPassage) -> bool:
+    """Return whether the words of a passage are exactly those of its snippets, none of them cut in two."""
+    # The beginning of a longer text is all that is read of it; of code, not all is read.
+    is_long = cut.passage.end - cut.passage.start + len(title_and_heading(node, cut.passage)) + 2 > CHARACTERS_READ
+    if is_long or is_code(node.language):
+        return False
+    text, edges = node.text, (cut.passage.start, *chain.from_iterable(cut.spans), cut.passage.end)
+    gaps = list(zip(edges[::2], edges[1::2], strict=True))
+    return all(text[start:end].isspace() or start == end for start, end in gaps) and all(
+        text[start - 1 : end + 1] != text[start - 1 : end + 1].strip() or start < end for start, end in gaps[1:-1]
+    )
 
 
 def embed_snippets(embed: Embedder | None, passages: Sequence[tuple[str, Sequence[str]]]) -> list[bytes]:

@@ -293,7 +293,9 @@ def _other_nodes(leading: Sequence[Candidate], candidates: Sequence[Candidate]) 
 
 def _other_texts(leading: Sequence[Candidate], candidates: Sequence[Candidate]) -> "Floats":
     """Return, a row for each leading candidate, 1 for every candidate that is no part of the same text."""
-    others = [[not _have_one_title(lead.node, candidate.node) for candidate in candidates] for lead in leading]
+    titles = [candidate.node.title for candidate in candidates]
+    # Parts of one text have its title; without a title every text is another one.
+    others = [[title != lead.node.title or title == "" for title in titles] for lead in leading]
     return np.array(others, dtype=np.float64)
 
 

@@ -176,8 +176,9 @@ def find_turns_below(candidates: Sequence[Candidate]) -> Mapping[NodeRef, int]:
     best: dict[tuple[str, str, str], NodeRef] = {}
     turns: dict[NodeRef, int] = {}
     for candidate in candidates:
-        heading, place = _shared_heading(candidate.node), _place_of(candidate.node)
-        if heading and place is not None:
+        heading = _shared_heading(candidate.node)
+        place = _place_of(candidate.node) if heading else None
+        if place is not None:
             ref = candidate.node.ref
             turns[ref] = 1 if best.setdefault((place.tenant, place.prefix, heading), ref) == ref else 2
     return turns

@@ -82,11 +82,11 @@ _PARTS_BY_KIND: Final = frozenset(
     f"shape_{shape}" for shape in (Shape.TESTS, Shape.FLOW, Shape.EXAMPLE, Shape.MANIFEST, Shape.AUTOMATION)
 )
 """The values of what is found by its kind, whatever the question is about: tests, calls, a manifest."""
-_REACHED_PARTS: Final = (
+_REACHED_PARTS: Final = frozenset({
     *("start", "named", "bridge"),
     # Every turn of the person is counted, the one that a search hardly found like the one that none found.
     *(f"shape_{shape}" for shape in (Shape.ORDER, Shape.COUNT, Shape.SUMMARY)),
-)
+})  # fmt: skip
 """The values of what something else than a search for the question speaks for."""
 _MAX_UNKNOWN_SHARE: Final = 0.4
 """A question of which words that the store has never seen are so much is about something else, although a shape
@@ -405,6 +405,8 @@ def _keep_listed(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list
 
 def _is_only_found(candidate: Candidate) -> bool:
     """Return whether nothing but a search for the question speaks for a candidate."""
+    if candidate.distance or candidate.match_source not in _FOUND_BY_SEARCH:
+        return False
     parts = candidate.parts
-    is_reached = candidate.distance or any(parts.get(name, 0.0) > 0 for name in _REACHED_PARTS)
-    return candidate.match_source in _FOUND_BY_SEARCH and not is_reached
+    # Most have none of these parts, which is told at once.
+    return _REACHED_PARTS.isdisjoint(parts) or not any(parts.get(name, 0.0) > 0 for name in _REACHED_PARTS)

@@ -157,8 +157,9 @@ def read_shapes(question: str) -> Shapes:
     """Return the shapes of a question; a question of no special shape has an empty record."""
     prose, frames, errors = _split_log(question)
     names = tuple(dict.fromkeys(_names(prose)))[:_MAX_NAMES]
-    asked = {shape for shape in PHRASES if shape not in _ABOUT_NAMES and _holds_phrase(shape, prose)}
-    named = {shape for shape in _ABOUT_NAMES if _holds_phrase(shape, prose)}
+    low = prose.lower()
+    asked = {shape for shape in PHRASES if shape not in _ABOUT_NAMES and _holds_phrase(shape, prose, low)}
+    named = {shape for shape in _ABOUT_NAMES if _holds_phrase(shape, prose, low)}
     # "who calls dispatch?", "where is loads defined?" and "what changed in Session?" name them by plain words.
     for shape, word in _PLAIN_NAMES.items():
         if shape in asked | named and not names:
@@ -235,10 +236,9 @@ def _read_speaker(prose: str) -> Speaker:
     return Speaker.PERSON if FIRST_PERSON.search(prose) else Speaker.ANYONE
 
 
-def _holds_phrase(shape: Shape, prose: str) -> bool:
-    """Return whether a question holds a phrase of a shape."""
-    low, hints = prose.lower(), HINTS.get(shape, ("",))
-    return any(hint in low for hint in hints) and _pattern(shape).search(prose) is not None
+def _holds_phrase(shape: Shape, prose: str, low: str) -> bool:
+    """Return whether a question, given also in small letters, holds a phrase of a shape."""
+    return any(map(low.__contains__, HINTS.get(shape, ("",)))) and _pattern(shape).search(prose) is not None
 
 
 @cache

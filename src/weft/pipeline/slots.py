@@ -138,7 +138,7 @@ _WANTING_ROOM: Final = frozenset(
 )
 
 
-class Outcome(Struct, frozen=True):
+class Outcome(Struct, frozen=True, gc=False):
     """The item that one candidate of a slot became, or None, and why; `explanation` is the reason in words."""
 
     slot: str
@@ -374,35 +374,33 @@ def score_records(snippets: RankedSnippets, candidates: Sequence[Candidate], bud
     best: dict[int, float] = {}
     for owner, score in zip(snippets.owner, snippets.score, strict=True):
         best[owner] = max(score, best.get(owner, 0.0))
-    whole, is_short = _choose_whole(candidates, budget), [is_record(candidate) for candidate in candidates]
-    ranked = RankedSnippets([], [], [], [], [], [])
-    rows = zip(snippets.owner, snippets.start, snippets.end, snippets.tokens, snippets.score, strict=True)
-    for owner, start, end, tokens, score in rows:
-        candidate = candidates[owner]
+    is_short = [is_record(candidate) for candidate in candidates]
+    whole = _choose_whole(candidates, is_short, budget)
+    scores = [candidate.score for candidate in candidates]
+    rows: list[tuple[int, int, int, int, float]] = []
+    last = -1
+    for owner, start, end, tokens, score in zip(
+        snippets.owner, snippets.start, snippets.end, snippets.tokens, snippets.score, strict=True
+    ):
         if owner not in whole:
             share = score / best[owner] if best[owner] > 0 else 0.0
             share *= _PART_FACTOR if is_short[owner] else 1.0
-            _append(ranked, owner, (start, end), tokens, share * candidate.score)
+            rows.append((owner, start, end, tokens, round(share * scores[owner], SCORE_DECIMALS)))
         # All snippets of a candidate stand together, and the first one stands for all.
-        elif not ranked.owner or ranked.owner[-1] != owner:
-            _append(ranked, owner, (0, len(candidate.node.text)), candidate.text_tokens or 0, candidate.score)
-    return ranked
+        elif last != owner:
+            text, tokens = candidates[owner].node.text, candidates[owner].text_tokens or 0  # noqa: PLW2901
+            rows.append((owner, 0, len(text), tokens, round(scores[owner], SCORE_DECIMALS)))
+        last = owner
+    owners, starts, ends, tokens_of, scores_of = zip(*rows, strict=True) if rows else ((),) * 5
+    return RankedSnippets([*owners], [*starts], [*ends], [*tokens_of], [*scores_of], [])
 
 
-def _choose_whole(candidates: Sequence[Candidate], budget: int) -> set[int]:
+def _choose_whole(candidates: Sequence[Candidate], is_short: Sequence[bool], budget: int) -> set[int]:
     """Return the records that the budget holds, the best first; parts of others fill what is left."""
     whole: set[int] = set()
     for index, candidate in enumerate(candidates):
         tokens = (candidate.text_tokens or 0) + _HEADING_TOKENS
-        if tokens <= budget and is_record(candidate):
+        if tokens <= budget and is_short[index]:
             whole.add(index)
             budget -= tokens
     return whole
-
-
-def _append(ranked: RankedSnippets, owner: int, span: tuple[int, int], tokens: int, score: float) -> None:
-    ranked.owner.append(owner)
-    ranked.start.append(span[0])
-    ranked.end.append(span[1])
-    ranked.tokens.append(tokens)
-    ranked.score.append(round(score, SCORE_DECIMALS))

@@ -410,7 +410,7 @@ def group_by_lens(candidates: Sequence[Candidate], plan: Plan) -> list[tuple[Len
 
 def drop_filtered(candidates: Sequence[Candidate], filter: Filter) -> tuple[Candidate, ...]:
     """Return the candidates without those that the walk reached and the filter of the request excludes."""
+    if filter.empty:
+        return tuple(candidates)
     # Searches have applied the filter already.
-    return tuple(
-        each for each in candidates if filter.empty or not each.distance or passes_filter(each.node, filter)
-    )
+    return tuple([each for each in candidates if not each.distance or passes_filter(each.node, filter)])

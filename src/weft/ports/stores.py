@@ -68,7 +68,7 @@ class Changes(Struct, frozen=True):
 # --- what a store returns --------------------------------------------------------------------------------
 
 
-class PassageRow(Struct, frozen=True):
+class PassageRow(Struct, frozen=True, gc=False):
     """One stored passage with the values that scoring needs; hashes and counts are those of PreparedPassage."""
 
     id: int
@@ -87,7 +87,7 @@ class TermStatistics(Struct, frozen=True):
     frequency: Mapping[int, int]
 
 
-class NodeRow(Struct, frozen=True):
+class NodeRow(Struct, frozen=True, gc=False):
     """A stored node with its derived values: the tokens of its text and its near-duplicate sketch."""
 
     node: Node

@@ -73,7 +73,7 @@ class ItemStyle(Struct, frozen=True):
         return self.named or any(block.block == "title" or "{title}" in block.form for block in self.blocks)
 
 
-class Title(Struct, frozen=True):
+class Title(Struct, frozen=True, gc=False):
     """The item's name, with its kind and tags if the block asks for them."""
 
     text: str
@@ -81,7 +81,7 @@ class Title(Struct, frozen=True):
     tags: tuple[str, ...] = ()
 
 
-class Phrase(Struct, frozen=True):
+class Phrase(Struct, frozen=True, gc=False):
     """Words on one line, already cleaned; `role` is the name of their block, `value` what data formats print."""
 
     role: str
@@ -89,7 +89,7 @@ class Phrase(Struct, frozen=True):
     value: Json = None
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """One named value: its name as stored, the label to print, the value itself and its printed form."""
 
     name: str
@@ -98,14 +98,14 @@ class Entry(Struct, frozen=True):
     text: str
 
 
-class Entries(Struct, frozen=True):
+class Entries(Struct, frozen=True, gc=False):
     """A list of named values; `role` is fields, links, tree or images."""
 
     role: str
     entries: tuple[Entry, ...]
 
 
-class Prose(Struct, frozen=True):
+class Prose(Struct, frozen=True, gc=False):
     """Text over one or more lines, with a lead before the first and a tail behind the last."""
 
     role: str

@@ -103,7 +103,7 @@ def join_lines(lines: Sequence[Lines]) -> str:
     return "\n".join([each.text for each in lines])
 
 
-class Run(Struct, frozen=True):
+class Run(Struct, frozen=True, gc=False):
     """A stretch of text ready to print (`text`), and as it is stored (`raw`).
 
     `first_line` is the source line of its beginning, or None if the text has no known lines. `numbers` are the
@@ -119,7 +119,7 @@ class Run(Struct, frozen=True):
     closing: str = ""
 
 
-class Body(Struct, frozen=True):
+class Body(Struct, frozen=True, gc=False):
     """The shown part of a text: runs with a gap between any two, and whether text was left out around them."""
 
     runs: tuple[Run, ...]

@@ -253,8 +253,13 @@ class FilledForm(Struct, frozen=True):
     filled: int
 
 
+_EMPTY_FORM: Final = FilledForm("", 0, 0)
+
+
 def fill_form(form: str, node: Node, dialect: Dialect) -> FilledForm:
     """Fill in the node's values; a part in [[ ]] is printed only if all its placeholders have values."""
+    if not form:
+        return _EMPTY_FORM
     placeholders = filled = 0
     printed = ""
     for part in _parse_form(form):

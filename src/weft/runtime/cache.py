@@ -77,8 +77,9 @@ class CachedRows(dict[int, Value]):
         self, numbers: Iterable[int], read: Callable[[list[int]], Mapping[int, Value]]
     ) -> dict[int, Value]:
         """Return the rows that exist, in the order asked, reading those that are not cached."""
+        asked = list(numbers)
         # All numbers are entered first, so that the result has their order whichever rows are cached.
-        found = {number: self.get(number) for number in numbers}
+        found = dict(zip(asked, map(self.get, asked), strict=True))
         missing = [number for number, row in found.items() if row is None]
         if missing:
             fresh = read(missing)

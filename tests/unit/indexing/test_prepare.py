@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from weft.embed.static import static_embedder
-from weft.indexing.prepare import NodePreparer, embedded_text, prepare
+from weft.embed.static import StaticEmbedder, static_embedder
+from weft.indexing.prepare import NodePreparer, embed_passages, embedded_text, prepare
 from weft.model import Node, Origin, Passage
 from weft.ports import Embedder
 from weft.tokens import EncodingCounter
@@ -100,3 +100,43 @@ def test_the_vector_of_code_leans_towards_what_its_summary_says() -> None:
     plain, described, prose = (float(vector @ asked / np.linalg.norm(vector)) for vector in stored)
     assert described > plain + 0.05
     assert prose == plain
+
+
+SENTENCES = " ".join(
+    f"The keeper of lamp {number} writes down how much oil the lamp of the pier burnt in that night."
+    for number in range(40)
+)
+TEXTS = {
+    "sentences": SENTENCES,
+    "accents and another script": SENTENCES.replace("keeper", "gardien fatigué").replace("pier", "\u6e2f"),
+    "a word cut between two snippets": "lamplight" * 200,
+    "no blanks between sentences": SENTENCES.replace(". ", "."),
+    "blank lines and headings": f"# Lamps\n\n{SENTENCES}\n\n\n## Oil\n\n  {SENTENCES}\n",
+    "longer than what is read of a text": "\u6e2f" * 70_000,
+}
+
+
+@pytest.mark.parametrize("text", [*TEXTS.values()], ids=[*TEXTS])
+@pytest.mark.parametrize("language", [None, "markdown", "python"])
+def test_the_vector_of_a_passage_is_that_of_its_whole_text_however_its_words_are_read(
+    text: str, language: str | None
+) -> None:
+    node = Node("w:1", "note", title="The lamp-lighter’s Book", text=text, language=language)
+    prepared = prepare([(node, "unit")], static_embedder(), COUNT)[0]
+    passages = [each.passage for each in prepared.passages]
+    assert [each.vector for each in prepared.passages] == embed_passages(
+        static_embedder(), [(node, each) for each in passages]
+    )
+
+
+def test_the_words_of_prose_are_read_once_for_snippets_and_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    characters: list[int] = []
+    tokens = StaticEmbedder._tokens
+
+    def counted(self: StaticEmbedder, text: str) -> list[int]:
+        characters.append(len(text))
+        return tokens(self, text)
+
+    monkeypatch.setattr(StaticEmbedder, "_tokens", counted)
+    prepare([(Node("w:1", "note", title="Lamps", text=SENTENCES), "unit")], static_embedder(), COUNT)
+    assert len(SENTENCES) * 0.9 < sum(characters) < len(SENTENCES) * 1.1

@@ -1,5 +1,6 @@
 """The work of one page, counted and not timed: statements, rows read, texts printed, characters tokenised."""
 
+import gc
 import random
 import sqlite3
 from collections import Counter
@@ -129,6 +130,41 @@ def test_the_same_question_again_reads_no_row_and_counts_no_text(weft: Weft, wor
     done = work(lambda: weft.context(QUESTION, max_tokens=4000))
     assert (done["nodes"], done["passages"], done["characters"]) == (0, 0, 0)
     assert done["statements"] <= 6
+
+
+def test_vectors_of_passages_that_were_read_are_found_without_reading_their_rows_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements: list[str] = []
+    connect = connections._connect
+
+    def traced(*given: Any) -> sqlite3.Connection:
+        made = connect(*given)
+        made.set_trace_callback(statements.append)
+        return made
+
+    monkeypatch.setattr(connections, "_connect", traced)
+    with Weft.open(folder, create=False) as weft:
+        weft.context(QUESTION, max_tokens=4000)
+        of_vectors = [statement for statement in statements if " vectors v " in statement]
+        assert of_vectors
+        assert not [statement for statement in of_vectors if " passages p " in statement]
+        # Who asks for others, unseen, gets only those that the view sees.
+        with weft.reading(View()) as reading, weft.reading(View(tenants=("other",))) as other:
+            ids = [number for number, *_ in reading.snapshot.all_terms()]
+            assert reading.snapshot.vectors(ids).any()
+            assert not other.snapshot.vectors(ids).any()
+
+
+def test_what_is_read_and_found_by_the_thousand_is_nothing_that_python_searches_for_cycles(weft: Weft) -> None:
+    page = weft.context(QUESTION, max_tokens=4000)
+    with weft.reading(View()) as reading:
+        rows = reading.snapshot.nodes([entry.id for entry in page.ledger])
+        passages = reading.snapshot.passages_of_nodes([*rows])
+    items = [item for section in page.page.sections for item in section.items]
+    kept = [*rows.values(), *passages, *items, *(item.candidate for item in items), *page.ledger]
+    assert kept
+    assert not [record for record in kept if gc.is_tracked(record)]
 
 
 def test_names_are_looked_up_together_however_many_there_are(weft: Weft, work: Work) -> None:

@@ -109,6 +109,8 @@ class SqliteSnapshot:
         self._meta = read_meta(connection)
         self.sequence = int(self._meta["sequence"])
         self._scans = caches.scans
+        self._shown: set[int] = set()
+        """Passages that this snapshot has returned, so that the view is known to see them."""
         # The sequence is part of the key, so a reader of an older state never gets newer rows.
         self._cache = caches.rows.get_or_make((view, self.sequence), ViewRows)
 
@@ -212,6 +214,7 @@ class SqliteSnapshot:
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:
         """Return passages by id, in the order asked; those that are gone or outside the view are left out."""
         found = self._cache.passages.get_rows(ids, self._read_by_id)
+        self._remember_shown(found)
         return [found[passage_id] for passage_id in ids if passage_id in found]
 
     def _read_by_id(self, ids: Sequence[int]) -> dict[int, PassageRow]:
@@ -220,7 +223,14 @@ class SqliteSnapshot:
     def passages_of_nodes(self, node_ids: Sequence[int]) -> list[PassageRow]:
         """Return all passages of the nodes, by node as asked and by ordinal."""
         found = self._cache.passages_of.get_rows(node_ids, self._read_by_node)
-        return [row for rows in found.values() for row in rows]
+        rows = [row for rows in found.values() for row in rows]
+        self._remember_shown([row.id for row in rows])
+        return rows
+
+    def _remember_shown(self, passage_ids: Collection[int]) -> None:
+        # Who goes through a whole store keeps no list of it.
+        if len(self._shown) + len(passage_ids) <= _MAX_CACHED_VECTORS:
+            self._shown.update(passage_ids)
 
     def _read_by_node(self, node_ids: Sequence[int]) -> dict[int, tuple[PassageRow, ...]]:
         found: dict[int, list[PassageRow]] = {}
@@ -263,14 +273,17 @@ class SqliteSnapshot:
         return result
 
     def _read_vectors(self, passage_ids: Sequence[int], dimensions: int) -> dict[int, bytes]:
-        return dict(
-            self.connection.execute(
-                "SELECT p.id, v.vector FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
-                " CROSS JOIN vectors v ON v.passage_id = p.id AND length(v.vector) = ?"
-                f" WHERE {self.visible.of('p')}",
-                (_json(passage_ids), dimensions),
-            ).fetchall()
-        )
+        columns, joined = "SELECT v.passage_id, v.vector FROM json_each(?) j", "length(v.vector) = ?"
+        # Whether the view sees a passage stands in its row, which takes longer to find than its vector. A page
+        # asks for vectors of passages that it has read.
+        if self._shown.issuperset(passage_ids):
+            statement = f"{columns} CROSS JOIN vectors v ON v.passage_id = j.value AND {joined}"
+        else:
+            statement = (
+                f"{columns} CROSS JOIN passages p ON p.id = j.value"
+                f" CROSS JOIN vectors v ON v.passage_id = p.id AND {joined} WHERE {self.visible.of('p')}"
+            )
+        return dict(self.connection.execute(statement, (_json(passage_ids), dimensions)).fetchall())
 
     def snippets(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
         """Return the packed snippets of those passages that have any."""
