@@ -22,7 +22,7 @@ from weft.scoring.snippets import Snippet, pack_snippets
 from weft.text import analyze, is_code, split_passages, split_snippets
 from weft.text.nested import nested_texts
 
-PREPARATION: Final = "6"
+PREPARATION: Final = "7"
 """The version of this module: raise it when the same node would be prepared differently, so that all are again."""
 
 _IMPORTS: Final = re.compile(
@@ -47,6 +47,9 @@ answered as many questions."""
 _DESCRIPTION_SHARE: Final = 0.5
 """The weight of name and summary in the vector of a passage of code, beside 1 for the whole passage: a question
 says what code is for, and most words of code say how it is done."""
+_SUMMARY_SHARE: Final = 1.0
+"""The same for a Markdown note whose author wrote a summary. Of 50 questions about a documentation, 34 found their
+page first with it, and 31 without; with half of it 33, with three times as much 33."""
 
 _MAX_FIELD_CHARACTERS: Final = 4_000
 """Characters of one text field that are searched: enough for any description, and a field that holds a whole
@@ -145,17 +148,18 @@ def embed_passages(embed: Embedder | None, owned: Sequence[tuple[Node, Passage]]
     described = _descriptions([node for node, _ in owned]) if getattr(embed, "embeds_snippets", False) else {}
     if described:
         indices = list(described)
-        vectors[indices] += _DESCRIPTION_SHARE * embed.embed([described[index] for index in indices])
+        shares = [_DESCRIPTION_SHARE if is_code(owned[index][0].language) else _SUMMARY_SHARE for index in indices]
+        vectors[indices] += np.array(shares)[:, None] * embed.embed([described[index] for index in indices])
     return quantise(vectors)
 
 
 def _descriptions(owners: Sequence[Node]) -> dict[int, str]:
-    """Return what is said of the code of a passage, its name and summary, by the index of the passage's owner."""
+    """Return name and summary of the code or note that a passage is of, by the index of the passage's owner."""
     return {
         # The name of a file is its path, which says little about what it is for.
         index: node.summary if node.kind == "file" else f"{node.title}\n{node.summary}"
         for index, node in enumerate(owners)
-        if is_code(node.language) and node.summary
+        if node.summary and (is_code(node.language) or node.language == "markdown")
     }
 
 
