@@ -137,7 +137,121 @@ FIRST_WEEK = {
 The others showed what the pages lacked: how to remove Weft, where it keeps its data, how to work without internet,
 how to index only some files.
 """
-MIN_SHARES_FOUND = {"questions": 0.9, "in other words": 0.8, "first week": 0.85}
+BEFORE_LOOKING = {
+    "How do I install Weft without messing up my system python?": ("install.md",),
+    "How do I stop Weft from reading some folder?": ("sources/leave-out.md",),
+    "How do I back up my store?": (
+        "commands/back-up.md",
+        "operations.md",
+    ),
+    "How do I restore a store from a backup?": (
+        "commands/back-up.md",
+        "operations.md",
+    ),
+    "How do I use it in cursor?": (
+        "mcp.md",
+        "tutorials/coding-agent.md",
+        "commands/agents.md",
+    ),
+    "Why did it not find my note?": (
+        "concepts/ledger.md",
+        "explorer.md",
+        "concepts/floor.md",
+    ),
+    "How can I make the page shorter?": (
+        "concepts/budget.md",
+        "commands/ask.md",
+    ),
+    "Can I use OpenAI embeddings?": ("commands/embedding-models.md",),
+    "How do I delete all data of one customer?": (
+        "commands/tenants.md",
+        "operations.md",
+    ),
+    "Does my data leave my machine?": (
+        "install.md",
+        "compare.md",
+    ),
+    "How do I index a PDF?": ("sources/documents.md",),
+    "How do I import a Slack export?": ("sources/conversations.md",),
+    "What happens when two processes index at the same time?": (
+        "how-to/many-agents.md",
+        "reliability.md",
+        "scale.md",
+    ),
+    "How do I require a password for the server?": (
+        "commands/serve.md",
+        "operations.md",
+        "http/keys.md",
+    ),
+    "How do I see what the agent remembered and remove a wrong memory?": (
+        "learning.md",
+        "commands/memories.md",
+    ),
+    "How do I keep spoilers out of the page?": (
+        "tutorials/novelist.md",
+        "story.md",
+    ),
+    "How do I tell it that two names are the same person?": (
+        "story.md",
+        "commands/stories.md",
+    ),
+    "What does the score in the ledger mean?": ("concepts/ledger.md",),
+    "How do I upgrade to a new version?": (
+        "policy.md",
+        "install.md",
+    ),
+    "How do I run Weft in docker?": ("operations.md",),
+    "Which databases can it store things in?": (
+        "scale.md",
+        "how-to/move-to-a-server.md",
+    ),
+    "How do I reindex automatically when files change?": (
+        "commands/set-up.md",
+        "concepts/freshness.md",
+        "workspace.md",
+    ),
+    "How do I keep API keys in my notes off the page?": (
+        "sources/secrets.md",
+        "learning.md",
+    ),
+    "How do I add my own output format?": (
+        "plugins.md",
+        "how-to/write-a-profile.md",
+        "profiles.md",
+        "profile-format.md",
+    ),
+    "Which programming languages does it understand?": (
+        "sources/code.md",
+        "sources.md",
+        "workspace.md",
+        "install.md",
+    ),
+    "How do I ask what changed since yesterday?": (
+        "diff.md",
+        "commands/earlier-pages.md",
+        "workspace.md",
+    ),
+    "Can I call Weft from javascript?": (
+        "http/clients.md",
+        "rest.md",
+    ),
+    "How do I turn off the hook in one repository?": (
+        "hooks.md",
+        "commands/agents.md",
+    ),
+    "How do I measure whether the pages are any good?": (
+        "commands/measure.md",
+        "eval.md",
+        "how-to/tune.md",
+    ),
+    "How do I uninstall Weft?": ("install.md",),
+}
+"""Questions written before looking at the pages: seventeen of the thirty found their page then.
+
+They led to pages of one subject each, to titles that name a task, and to what was missing (secrets, privacy, other
+languages). The others were left as they are, so that this says a little of how new questions fare.
+"""
+MIN_SHARES_FOUND = {"questions": 0.9, "in other words": 0.8, "first week": 0.85, "before looking": 0.7}
 BUDGET_TOKENS = 1000
 DOCS = ROOT / "docs"
 
@@ -151,7 +265,12 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
 
 @pytest.mark.parametrize(
     ("kind", "questions"),
-    [("questions", QUESTIONS), ("in other words", IN_OTHER_WORDS), ("first week", FIRST_WEEK)],
+    [
+        ("questions", QUESTIONS),
+        ("in other words", IN_OTHER_WORDS),
+        ("first week", FIRST_WEEK),
+        ("before looking", BEFORE_LOOKING),
+    ],
     ids=MIN_SHARES_FOUND,
 )
 def test_nearly_all_questions_find_their_page_first(
@@ -167,7 +286,11 @@ def test_nearly_all_questions_find_their_page_first(
 
 
 def test_every_page_that_is_wanted_exists() -> None:
-    wanted = {Path("docs", page) for pages in (QUESTIONS | IN_OTHER_WORDS | FIRST_WEEK).values() for page in pages}
+    wanted = {
+        Path("docs", page)
+        for pages in (QUESTIONS | IN_OTHER_WORDS | FIRST_WEEK | BEFORE_LOOKING).values()
+        for page in pages
+    }
     assert [str(page) for page in wanted if not (ROOT / page).exists()] == []
 
 
