@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 PORT = "8790"
 """The port that pages name: a free one stands in for it, so that tests can run beside each other."""
 RUN = ("console", "sh", "bash", "python", "json", "toml", "yaml")
-LEFT_ALONE = ("", "text", "markdown", "xml", "ini", "diff", "html", "csv", "mdx")
+LEFT_ALONE = ("", "text", "js", "markdown", "xml", "ini", "diff", "html", "csv", "mdx")
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>not run|file|prints|new folder):?(?P<said>.*?) -->\n+)?"
     r"^```(?P<kind>[a-z]*)[^\n]*\n(?P<body>.*?)^```$",

@@ -14,8 +14,8 @@ def command_line_page() -> str:
     """Return every command with its usage, arguments and options."""
     lines = head(
         "Commands and options",
-        "Every command of `weft` with everything it takes. [The command line](../cli.md) explains them at length, "
-        "with the shape of their JSON and their exit codes.",
+        "Every command of `weft` with everything it takes. [The command line](../cli.md) says what they have "
+        "in common, and which page explains each at length, with the shape of its JSON.",
     )
     found = list(_commands())
     lines += table(

@@ -18,7 +18,7 @@ def profile_page() -> str:
     lines = head(
         "Profile fields",
         "Every table and key of a profile file, with its type and default. "
-        "[Profiles](../profiles.md) says what each key means, with a worked example.",
+        "[Every key of a profile](../profile-format.md) says what each means.",
     )
     lines += ["## The profiles that come with Weft", ""]
     lines += table(

@@ -12,7 +12,9 @@ from weft.interfaces import cli
 from weft.interfaces.cli import make_app
 
 ROOT = Path(__file__).parents[2]
-CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+OVERVIEW = ROOT / "docs" / "cli.md"
+COMMANDS = sorted((ROOT / "docs" / "commands").glob("*.md"))
+CLI = "\n".join(page.read_text(encoding="utf-8") for page in (OVERVIEW, *COMMANDS))
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -30,14 +32,14 @@ def options(command: Any) -> list[str]:
 
 
 def section(name: str) -> str:
-    """Return what docs/cli.md says under the heading of a command."""
+    """Return what docs/cli.md or a page of docs/commands says under the heading of a command."""
     found = re.search(rf"^#+ {re.escape(name)}\n(.*?)(?=^#|\Z)", CLI, re.M | re.S)
     return found[1] if found else ""
 
 
 @pytest.mark.parametrize("name", sorted(name for name, _ in commands() if name != "weft"))
 def test_every_command_has_its_section(name: str) -> None:
-    assert section(name).strip(), f"docs/cli.md has no section '{name}'"
+    assert section(name).strip(), f"no page of docs/commands has a section '{name}'"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def test_every_command_has_its_section(name: str) -> None:
 )
 def test_every_option_is_described_in_its_section(name: str, option: str) -> None:
     text = section("For every command") if name == "weft" else section(name)
-    assert re.search(rf"`{option}\b", text), f"docs/cli.md does not describe {option} under '{name}'"
+    assert re.search(rf"`{option}\b", text), f"docs/commands does not describe {option} under '{name}'"
 
 
 def test_no_section_describes_an_option_that_is_gone() -> None:

@@ -170,7 +170,7 @@ def test_max_tokens_none_lifts_the_limit(cli: Cli, world: Path) -> None:
 
 def test_the_json_of_a_context_has_the_documented_keys(cli: Cli, world: Path) -> None:
     found = json.loads(cli("context", "tide", "--json").out)
-    documented = (EXAMPLES.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    documented = (EXAMPLES.parent / "docs" / "commands" / "ask.md").read_text(encoding="utf-8")
     names = {*found, *found["ledger"][0], *found["sources"][0], *found["manifest"][0]}
     assert [name for name in sorted(names) if f"`{name}`" not in documented] == []
 

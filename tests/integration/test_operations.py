@@ -361,7 +361,9 @@ def test_the_files_for_deployment_are_valid_and_name_what_there_is() -> None:
         for line in re.findall(r"weft (?:serve|backup) (?:.*\\\n)*.*", units)
         for option in re.findall(r"--[a-z-]+", line)
     }
-    described = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    described = "".join(
+        (ROOT / "docs" / "commands" / name).read_text("utf-8") for name in ("serve.md", "back-up.md")
+    )
     assert all(f"`{option}" in described for option in options)
     dashboard = json.loads((DEPLOY / "grafana" / "weft.json").read_text(encoding="utf-8"))
     named = set(re.findall(r"weft_[a-z_]+", json.dumps(dashboard["panels"])))

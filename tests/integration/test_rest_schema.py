@@ -107,7 +107,10 @@ def test_the_description_has_examples_and_every_route(service: Service) -> None:
         *("/healthz", "/readyz", "/metrics"),
     } <= described["paths"].keys()
     assert described["components"]["schemas"]["ContextRequest"]["examples"]
-    text = (Path(__file__).parents[2] / "docs" / "rest.md").read_text(encoding="utf-8")
+    docs = Path(__file__).parents[2] / "docs"
+    text = "".join(path.read_text("utf-8") for path in (docs / "rest.md", docs / "http" / "keys.md"))
     for path, methods in described["paths"].items():
         for method in methods:
-            assert f"`{method.upper()} {path}`" in text, f"docs/rest.md does not describe {method.upper()} {path}"
+            assert f"`{method.upper()} {path}`" in text, (
+                f"neither docs/rest.md nor docs/http/keys.md describes {method.upper()} {path}"
+            )

@@ -49,6 +49,10 @@ answered as many questions."""
 _DESCRIPTION_SHARE: Final = 0.5
 """The weight of name and summary in the vector of a passage of code, beside 1 for the whole passage: a question
 says what code is for, and most words of code say how it is done."""
+_SUMMARY_SHARE: Final = 1.0
+"""The same for a Markdown note whose author wrote a summary. Of 50 questions about a documentation, 34 found their
+page first with it, and 31 without; with half of it 33, with three times as much 33. Chapters and people of a story
+have none of it: they are asked for by what happens in them."""
 
 _MAX_FIELD_CHARACTERS: Final = 4_000
 """Characters of one text field that are searched: enough for any description, and a field that holds a whole
@@ -146,18 +150,24 @@ def embed_passages(embed: Embedder | None, owned: Sequence[tuple[Node, Passage]]
     described = _descriptions([node for node, _ in owned]) if getattr(embed, "embeds_snippets", False) else {}
     if described:
         indices = list(described)
-        vectors[indices] += _DESCRIPTION_SHARE * embed.embed([described[index] for index in indices])
+        shares = [_DESCRIPTION_SHARE if is_code(owned[index][0].language) else _SUMMARY_SHARE for index in indices]
+        vectors[indices] += np.array(shares)[:, None] * embed.embed([described[index] for index in indices])
     return quantise(vectors)
 
 
 def _descriptions(owners: Sequence[Node]) -> dict[int, str]:
-    """Return what is said of the code of a passage, its name and summary, by the index of the passage's owner."""
+    """Return name and summary of the code or note that a passage is of, by the index of the passage's owner."""
     return {
         # The name of a file is its path, which says little about what it is for.
         index: node.summary if node.kind == "file" else f"{node.title}\n{node.summary}"
         for index, node in enumerate(owners)
-        if is_code(node.language) and node.summary
+        if _is_described(node)
     }
+
+
+def _is_described(node: Node) -> bool:
+    """Return whether a summary that its author wrote says what a node is for: one of code or of a note."""
+    return bool(node.summary) and (is_code(node.language) or (node.kind, node.language) == ("note", "markdown"))
 
 
 def _embed(owned: Sequence[tuple[Node, _CutPassage]], embed: Embedder | None) -> tuple[list[bytes], list[bytes]]:
@@ -184,10 +194,10 @@ def _embed(owned: Sequence[tuple[Node, _CutPassage]], embed: Embedder | None) ->
 
 
 def _is_read_with_snippets(node: Node, cut: _CutPassage) -> bool:
-    """Return whether the words of a passage are exactly those of its snippets, none of them cut in two."""
+    """Return whether the words of a passage are exactly those of its snippets, none cut in two or added."""
     # The beginning of a longer text is all that is read of it; of code, not all is read.
     is_long = cut.passage.end - cut.passage.start + len(title_and_heading(node, cut.passage)) + 2 > CHARACTERS_READ
-    if is_long or is_code(node.language):
+    if is_long or is_code(node.language) or _is_described(node):
         return False
     text, edges = node.text, (cut.passage.start, *chain.from_iterable(cut.spans), cut.passage.end)
     gaps = list(zip(edges[::2], edges[1::2], strict=True))

@@ -179,7 +179,7 @@ FILTER_FIELDS: Final = (
     RequestField(
         "as_of",
         "number",
-        "Only what is known up to this point of the sequence, such as a chapter.",
+        "Only what is known up to this chapter or other point of the sequence.",
         least=0,
         destination="view",
         metavar="N",

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from weft.embed.static import StaticEmbedder, static_embedder
 from weft.indexing.prepare import NodePreparer, embed_passages, embedded_text, prepare
 from weft.model import Node, Origin, Passage
-from weft.ports import Embedder
+from weft.ports import Embedder, PreparedNode
 from weft.tokens import EncodingCounter
 
 COUNT = EncodingCounter("cl100k_base")
@@ -140,3 +141,21 @@ def test_the_words_of_prose_are_read_once_for_snippets_and_passages(monkeypatch:
     monkeypatch.setattr(StaticEmbedder, "_tokens", counted)
     prepare([(Node("w:1", "note", title="Lamps", text=SENTENCES), "unit")], static_embedder(), COUNT)
     assert len(SENTENCES) * 0.9 < sum(characters) < len(SENTENCES) * 1.1
+
+
+def test_every_passage_of_a_note_leans_towards_the_summary_that_its_author_wrote() -> None:
+    embedder = static_embedder()
+    body = "# Panels\n\n" + "Press the third button.\n" * 60 + "\n# Doors\n\n" + "Turn the key twice.\n" * 60
+    plain = Node("w:plain", "note", title="f", text=body, language="markdown")
+    described = replace(plain, key="w:described", summary="How to switch the lights off.")
+    asked = embedder.embed([described.summary])[0]
+    nearness = [
+        [float(vector @ asked / np.linalg.norm(vector)) for vector in _vectors(each)]
+        for each in prepare([(plain, "unit"), (described, "unit")], embedder, COUNT)
+    ]
+    assert len(nearness[0]) > 1
+    assert all(far + 0.05 < near for far, near in zip(*nearness, strict=True))
+
+
+def _vectors(node: PreparedNode) -> list[NDArray[np.int8]]:
+    return [np.frombuffer(each.vector, dtype=np.int8) for each in node.passages]

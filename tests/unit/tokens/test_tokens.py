@@ -254,7 +254,7 @@ def test_a_bound_is_never_below_the_count_and_is_the_count_when_all_merges_are_k
 
 def test_a_bound_on_real_text_is_a_few_in_a_hundred_too_high() -> None:
     folder = Path(__file__).parents[3]
-    for path in ("README.md", "docs/cli.md", "src/weft/pipeline/retrieve.py"):
+    for path in ("README.md", "docs/commands/ask.md", "src/weft/pipeline/retrieve.py"):
         text = (folder / path).read_text("utf-8")
         assert 1.0 <= BOUNDED.count(text) / CL100K.count(text) < 1.06
 

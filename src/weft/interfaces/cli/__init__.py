@@ -26,7 +26,7 @@ INTERRUPTED: Final = 130
 _INTERRUPTED_MESSAGE: Final = (
     "interrupted. Nothing is half-written: finished work is kept, and the same command continues from there."
 )
-_AS_OF_HELP: Final = "Only what is known up to this point of the sequence, such as a chapter."
+_AS_OF_HELP: Final = "Only what is known up to this chapter or other point of the sequence."
 
 _COLLECT_AFTER: Final = 50_000
 """Values that are made and not yet freed before Python looks for cycles. With its own 700 a tenth of the processor
@@ -112,12 +112,14 @@ StoreFolder = Annotated[
 EmbedderSpec = Annotated[
     str | None,
     typer.Option(
-        "--embedder", metavar="SPEC", help="static, none, onnx:PATH, … Default: $WEFT_EMBEDDER, or static."
+        "--embedder",
+        metavar="SPEC",
+        help="The embedding model: static, quality, none, openai:MODEL@URL, … Default: $WEFT_EMBEDDER, or static.",
     ),
 ]
 Tenants = Annotated[
     list[str] | None,
-    typer.Option("--tenant", metavar="NAME", help="Whose knowledge to read; may be repeated. Default: default."),
+    typer.Option("--tenant", metavar="NAME", help="The tenant to read; may be repeated. Default: default."),
 ]
 
 
@@ -130,7 +132,7 @@ def clean_argument(written: str) -> str:
 
 
 OwnTenant = Annotated[
-    str, typer.Option("--tenant", metavar="NAME", parser=clean_argument, help="Whose knowledge this is.")
+    str, typer.Option("--tenant", metavar="NAME", parser=clean_argument, help="The tenant that this belongs to.")
 ]
 
 
@@ -352,7 +354,7 @@ def _weft(
         bool, typer.Option("--debug", help="Print the traceback of an error. May stand anywhere.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print no notes, reports and progress. May stand anywhere.")
+        bool, typer.Option("--quiet", help="Print no notes, reports or progress. May stand anywhere.")
     ] = False,
     index: Annotated[
         str,

@@ -140,7 +140,7 @@ def restore(
 
 
 def migrate(store: StoreFolder = None, as_json: AsJson = False) -> None:
-    """Bring a store of an older version up to date, after a backup of it."""
+    """Back up a store of an older version, and bring it up to date."""
     import sqlite3
     from contextlib import closing
 
@@ -270,7 +270,7 @@ def import_tenant(
 def delete_tenant(
     tenant: Tenant,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Delete; without it only what would be deleted is told.")
+        bool, typer.Option("--yes", help="Delete. Without it, only print what would be deleted.")
     ] = False,
     store: StoreFolder = None,
     as_json: AsJson = False,

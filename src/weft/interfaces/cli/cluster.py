@@ -24,7 +24,7 @@ ShardName = Annotated[str, typer.Argument(metavar="SHARD", help="The name of a s
 def make_cluster_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft cluster`."""
     return output.make_group(
-        "Look at the shards of a cluster, move tenants between them, let a standby take over.",
+        "Show the shards of a cluster, move tenants between them, and promote a standby.",
         decorated,
         status=show_cluster,
         rebalance=rebalance,

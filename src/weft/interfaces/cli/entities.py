@@ -123,7 +123,7 @@ def split(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Split names off an entity: they become an entity of their own."""
+    """Make names of an entity an entity of their own."""
     _correct("split", [name, *aliases], "", chapter, tenant, store, as_json=as_json)
 
 
@@ -135,7 +135,7 @@ def drop_alias(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove names from an entity that are not names of anybody."""
+    """Remove wrong aliases from an entity."""
     _correct("drop-alias", [name, *aliases], "", chapter, tenant, store, as_json=as_json)
 
 
@@ -170,7 +170,7 @@ def hide(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hide a name that is no entity."""
+    """Hide a name that is not an entity."""
     _correct("hide", [name], "", chapter, tenant, store, as_json=as_json)
 
 

@@ -100,7 +100,7 @@ def evaluate(
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure evidence on a judged set, judge whether pages answer questions, or compare two such runs."""
+    """Measure pages on a judged set or on questions with facts, or compare two such runs."""
     if words[0] == _COMPARE and len(words) == 3:
         _compare(Path(words[1]), Path(words[2]), as_json)
         return

@@ -19,7 +19,7 @@ ExportFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file of li
 def export_memories(
     file: ExportFile, tenant: OwnTenant = DEFAULT_TENANT, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
-    """Write memories and experiences to a file as sorted lines, together with what the file holds already."""
+    """Add memories and experiences to a file of sorted JSON lines."""
     from weft.memory.exchange import (
         ExportKind,
         export_records,

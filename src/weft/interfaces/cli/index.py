@@ -165,15 +165,13 @@ def _write_counts(report: "Report", location: str) -> None:
             "git histories, and passes over what .gitignore and .weftignore name."
         )
     else:
-        changed = "all unchanged" if not report.units_changed else f"{report.units_changed:,} new or changed"
-        output.write(
-            f"Indexed {sources} into {output.short_path(location)}: "
-            f"{output.count_noun(report.units, 'file or block', 'files or blocks')}, {changed}."
-        )
-        output.write(
-            f"{output.count_noun(report.written, 'node')} written, {report.unchanged:,} unchanged, "
-            f"{report.removed:,} removed, {output.count_noun(report.links, 'link')} drawn."
-        )
+        # A large file of records or an export counts once for each of its parts.
+        units = output.count_noun(report.units, "file", "files or parts of files")
+        output.write(f"Indexed {sources} into {output.short_path(location)}: {units}, {_changed(report)}.")
+        counts = {"unchanged": report.unchanged, "removed": report.removed}
+        rest = [f"{count:,} {what}" for what, count in counts.items() if count]
+        links = f"{output.count_noun(report.links, 'link')} drawn"
+        output.write(", ".join([f"{output.count_noun(report.written, 'node')} written", *rest, links]) + ".")
     if report.kinds:
         kinds = sorted(report.kinds.items(), key=lambda item: (-item[1], item[0]))
         output.write(f"Read: {', '.join(output.count_noun(count, kind, _plural(kind)) for kind, count in kinds)}.")
@@ -186,6 +184,15 @@ def _write_counts(report: "Report", location: str) -> None:
         output.write(f"{output.count_noun(report.redacted, 'secret')} redacted: pages print [redacted: …] there.")
     if report.entities:
         output.write(f"{output.count_noun(report.entities, 'entity', 'entities')} found in the story.")
+
+
+def _changed(report: "Report") -> str:
+    """Return how many of the files that were read are new or changed, in words."""
+    if not report.units_changed:
+        return "unchanged" if report.units == 1 else "all unchanged"
+    if report.units_changed < report.units:
+        return f"{report.units_changed:,} new or changed"
+    return "new or changed" if report.units == 1 else "all new or changed"
 
 
 def _write_chapters(weft: "Weft", sources: "Sequence[str]", tenant: str) -> None:
@@ -337,7 +344,7 @@ def copy(
 
 
 def reembed(store: StoreFolder = None, embedder: EmbedderSpec = None, as_json: AsJson = False) -> None:
-    """Give every passage of the store a vector of another embedder. If interrupted, the same command continues."""
+    """Change the embedding model of a store. If interrupted, the same command continues."""
     with config.open_weft(store, embedder=embedder) as weft, show_progress("embedding") as progress:
         # Named, and not only the default: static vectors alone are wanted.
         is_dropped = embedder == config.DEFAULT_EMBEDDER and weft.writer.drop_quality()

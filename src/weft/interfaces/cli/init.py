@@ -90,7 +90,7 @@ def init(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set up a repository, a vault or a manuscript: index it, and tell your assistant. Asks what is not given."""
+    """Set up a repository, a vault of notes or a manuscript, and an assistant for it. Asks what is not given."""
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not as_json
     root = _choose_path(path, asks)
     chosen = _choose_kind(kind, root, asks)

@@ -25,7 +25,7 @@ _POLL_SECONDS: Final = 2.0
 def make_jobs_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft jobs`."""
     return output.make_group(
-        "Queue and do work in a store on a server.",
+        "Queue work in a store on a server, and do it.",
         decorated,
         list=list_jobs,
         add=add,

@@ -52,7 +52,8 @@ def create_key(
         ),
     ] = None,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="WHEN", help="After which time it stops: 30d, or a date.")
+        str | None,
+        typer.Option("--expires", metavar="WHEN", help="When it expires: after a time such as 30d, or on a date."),
     ] = None,
     limits: Annotated[
         list[str] | None,

@@ -55,7 +55,7 @@ def remember(
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remember something. Repetitions are merged, newer values replace older ones, contradictions are reported."""
+    """Store a memory. Repetitions are merged, newer values replace older ones, contradictions are reported."""
     from weft.memory import memory_store
 
     now = datetime.now(UTC)

@@ -195,7 +195,7 @@ def explore(
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
 ) -> None:
-    """Show in the browser what a page holds, what it cost and why, until interrupted."""
+    """Show pages in the browser: what they hold, what it costs, and why."""
     try:
         # FastAPI, Jinja2 and Uvicorn come with an extra.
         from weft.interfaces.rest.app import serve as run

@@ -145,7 +145,7 @@ def print_known(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what is known of a person, each with the chapter from which on it is."""
+    """Print what a reader knows of a person, and since which chapter."""
     from weft.overview.plot import read_person
 
     with config.open_weft(store, embedder="none") as weft, show_progress("reading the story"):
@@ -174,7 +174,7 @@ def print_problems(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check the stories: who speaks after dying, has eyes of two colours, and dates that are two weekdays."""
+    """List contradictions: people who speak after they died, eyes of two colours, dates on two weekdays."""
     from weft.overview.plot import read_problems
 
     with config.open_weft(store, embedder="none") as weft, show_progress("reading the story"):
@@ -203,7 +203,7 @@ def draft_notes(
         str | None, typer.Option("--restore", metavar="NAME", help="Let a rejected one be drafted again.")
     ] = None,
     least: Annotated[
-        int, typer.Option("--least", metavar="N", min=1, help="Only entities that are mentioned so often.")
+        int, typer.Option("--least", metavar="N", min=1, help="Only entities that are mentioned at least N times.")
     ] = 5,
     as_of: AsOf = None,
     tenant: OwnTenant = DEFAULT_TENANT,
