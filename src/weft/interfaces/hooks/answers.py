@@ -269,8 +269,8 @@ def _describe_survived_late(call: HookCall) -> str:
 def _answer_prompt(call: HookCall, needed: float, spent: int) -> tuple[str, int]:
     """Return the page for a prompt that may want something, and the number of items on it.
 
-    `needed` is the relevance from which on it gets a page, `spent` are the tokens of its budget that are needed for
-    something else.
+    `needed` is the relevance from which on it gets a page, `spent` are the tokens of its budget that are needed
+    for something else.
     """
     settings = call.settings
     with call.weft.reading(View(call.tenants)) as reading:

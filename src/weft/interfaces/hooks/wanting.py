@@ -34,7 +34,7 @@ NAMED_MEASURES: Final = ("relevance", "length", "rarest", "second_rarest", "iden
 _VECTOR_SCALE: Final = 3.0
 """The weight of the vector beside the other measures, before fitting: a larger one lets single words decide."""
 _ORDINARY_RANK: Final = 1_000
-"""The place in the vocabulary up to which all words are equally ordinary; signs and letters stand there as well."""
+"""The place in the vocabulary up to which all words are equally ordinary; signs and letters stand there too."""
 _HARDEST: Final = 0.95
 """The relevance from which on a page could hardly reach it: no page is made for such a prompt."""
 _MAX_SENTENCES: Final = 12
