@@ -40,6 +40,8 @@ _LEARNED_PLURALS: Final = {"memory": "memories", "experience": "experiences", "v
 _PROMPT_FLOOR: Final = 0.33
 """The relevance from which a prompt gets a page nobody asked for. Of eighty tasks about two repositories, a vault
 and a novel three lie between 0.33 and 0.4; of 240 about another of these, 8 lie above 0.4 and 5 between."""
+_SURELY_WANTED: Final = 0.1
+"""A prompt whose words need no more relevance than this is a task or a question beyond doubt."""
 _PROMPT_NOISE: Final = 0.6
 """The share of that floor below which a single match is left out: from a small store everything would follow."""
 _MAX_SESSION_CHARACTERS: Final = 130
@@ -276,7 +278,8 @@ def _answer_prompt(call: HookCall, needed: float, spent: int) -> tuple[str, int]
     with call.weft.reading(View(call.tenants)) as reading:
         profile = call.weft.reader.choose_profile(settings.profile or "", None, reading.snapshot)
     # The prompt stands right above the page, so a title that repeats it would be wasted.
-    usual = max(profile.floor, _PROMPT_FLOOR)
+    # Where the words leave no doubt, the prompt is as good as a question that somebody asked for a page.
+    usual = max(profile.floor, 0.0 if needed <= _SURELY_WANTED else _PROMPT_FLOOR)
     strict = max(usual, needed)
     # A page for a prompt is short in any case: one of mere names would say nothing about it.
     profile = replace(profile, summary_only_below=0)
