@@ -121,7 +121,8 @@ def measure_meaning(text: str) -> "NDArray[np.float64]":
 
     from weft.embed.static import static_embedder
 
-    return static_embedder().embed([text])[0].astype(np.float64) * _VECTOR_SCALE
+    row: NDArray[np.float64] = static_embedder().embed([text])[0].astype(np.float64)
+    return row * _VECTOR_SCALE
 
 
 def _parts(prompt: str) -> Iterator[str]:
