@@ -279,8 +279,8 @@ def _answer_prompt(call: HookCall, needed: float, spent: int) -> tuple[str, int]
         profile = call.weft.reader.choose_profile(settings.profile or "", None, reading.snapshot)
     # The prompt stands right above the page, so a title that repeats it would be wasted.
     # Where the words leave no doubt, the prompt is as good as a question that somebody asked for a page.
-    usual = max(profile.floor, 0.0 if needed <= _SURELY_WANTED else _PROMPT_FLOOR)
-    strict = max(usual, needed)
+    usual = max(profile.floor, _PROMPT_FLOOR)
+    strict = max(profile.floor if needed <= _SURELY_WANTED else usual, needed)
     # A page for a prompt is short in any case: one of mere names would say nothing about it.
     profile = replace(profile, summary_only_below=0)
     # Below the floor not even rules are told: they were at the start of the session, and are with the next page.
