@@ -148,6 +148,12 @@ class StaticEmbedder:
             rows[start : start + _TEXTS_AT_ONCE] = unit_vectors(self.sum_up(texts[start : start + _TEXTS_AT_ONCE]))
         return rows
 
+    def word_ranks(self, text: str) -> list[int]:
+        """Return the place of each word in the vocabulary, which has frequent words first; after its end if it has
+        to be cut. Single letters are left out."""
+        tokens = [self._word_tokens[word] for word in split_words(text[:CHARACTERS_READ]) if len(word) > 1]
+        return [ids[0] if len(ids) == 1 else len(self._word_tokens.vocabulary) for ids in tokens]
+
     def sum_up(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return the sum of the vectors of each text's words, a row a text, exact and of any length.
 

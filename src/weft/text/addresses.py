@@ -30,6 +30,8 @@ _NAMED_VALUE: Final = re.compile(
     rf"(?:\s+(?:is|are|was|were|has been|have been|will be)(?:\s+(?:now|currently|still|always|again))?"
     rf"(?:\s+{_CHANGED}\s+(?:from\s+[^,;]{{1,60}}?\s+)?to)?\s+|\s*(?:=|:)\s+"
     r"|\s+(?:has\s+|have\s+)?(?:now\s+|recently\s+|already\s+)?(?:reached|hit)\s+"
+    r"|\s+(?:has\s+|have\s+)?(?:now\s+)?(?:went|gone|came|come|fell|rose|climbed|grew)"
+    r"\s+(?:up\s+|down\s+)?to\s+"
     rf"|\s+(?:has\s+|have\s+)?(?:now\s+|recently\s+)?{_CHANGED}\s+(?:from\s+[^,;]{{1,60}}?\s+)?to\s+)"
     rf"(?P<value>[^;!?]{{1,{_MAX_VALUE_CHARACTERS}}}?)[.!]?\s*$",
     re.IGNORECASE,
@@ -83,6 +85,19 @@ _PLAIN_CHOICE: Final = re.compile(
 )
 _USE: Final = re.compile(r"[\s,]*\b(?:for|in|on|when|while)\s+((?:[\w'’/.-]+\s*){1,4})", re.IGNORECASE)
 """The purpose of a choice, where that is said right behind it."""
+_QUANTIFIED: Final = re.compile(
+    rf"^\W*(?P<subject>(?:{_DETERMINER}\s+)?[^.,;:!?=]{{2,60}}?)\s+(?:now\s+|currently\s+)?"
+    r"(?P<verb>costs?|takes?|weighs?|lasts?|starts?|ends?|begins?|closes?|opens?|expires?|requires?|allows?)"
+    r"\s+"
+    r"(?:now\s+)?(?P<value>(?:on |at |by |about |up to )?(?:[$€£]?\d[\d.,:]*"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d+)"
+    r"(?P<unit>[^.,;!?\d]{0,40}))(?: now)?[.!]?\s*$",
+    re.IGNORECASE,
+)
+"""A quantity or a day that a verb gives to a thing: "the sprint ends on Friday", "the licence costs 9 euros"."""
+_KIND_BEFORE_NAME: Final = re.compile(r"\b(?:[Pp]roject|[Tt]eam|[Ss]ervice) (?=[A-Z])")
+"""The kind of a thing that is named: "Project Heron" is Heron."""
 _NUMBER: Final = re.compile(r"^\d[\d.,:%]*$")
 _QUANTITY: Final = re.compile(
     r"^(?:(?:about|around|roughly|exactly|at least|at most|at|on|by|~|v|version)\s*)*(?:[$€£¥~]?\d"
@@ -145,10 +160,14 @@ _TOOL: Final = re.compile(
 
 
 _PLACE: Final = r"(?P<value>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,3})"
+_NEW_PLACE: Final = _PLACE.replace("value", "moved")
 _OF_PERSON: Final = (
     (
         "home",
-        re.compile(rf"\bI(?:['’]m| am)? (?:now |currently )?(?:live|living|based|reside) (?:now )?in {_PLACE}"),
+        re.compile(
+            rf"\bI(?:['’]m| am)? (?:now |currently )?(?:live|living|based|reside) (?:now )?in {_PLACE}"
+            rf"|\bI(?:['’]ve| have)? (?:just |recently |now )?(?:moved house|moved home|relocated) to {_NEW_PLACE}"
+        ),
     ),
     ("employer", re.compile(rf"\bI (?:now |currently )?work (?:now )?(?:at|for) {_PLACE}")),
     ("diet", re.compile(r"\bI(?:['’]m| am) (?:now )?(?:an? )?(?P<value>vegetarian|vegan|pescatarian|omnivore)\b")),
@@ -176,7 +195,13 @@ def read_address(text: str) -> Address | None:
     line = " ".join(text.split())
     if not line or len(line) > _MAX_READ_CHARACTERS or line.endswith("?"):
         return None
-    return _read_choice(line) or _read_of_person(line) or _read_moved(line) or _read_named_value(line)
+    return (
+        _read_choice(line)
+        or _read_of_person(line)
+        or _read_moved(line)
+        or _read_named_value(line)
+        or _read_quantity(line)
+    )
 
 
 class Change(Struct, frozen=True):
@@ -246,7 +271,8 @@ def _read_of_person(line: str) -> Address | None:
     for attribute, pattern in _OF_PERSON:
         match = pattern.search(line)
         if match is not None:
-            return Address("I", attribute, match["value"], f"person:{attribute}")
+            value = match["value"] or match["moved"]
+            return Address("I", attribute, value, f"person:{attribute}")
     return None
 
 
@@ -262,9 +288,22 @@ def _read_named_value(line: str) -> Address | None:
     return _make_address(match["subject"], match["value"])
 
 
+def _read_quantity(line: str) -> Address | None:
+    """Read a quantity or day that a verb gives; another unit is another matter: 8 characters, 2 digits."""
+    match = _QUANTIFIED.match(line)
+    if match is None or _NOT_A_SUBJECT.match(match["subject"]):
+        return None
+    terms = sorted(set(analyze(match["subject"])))
+    if not terms or len(terms) > _MAX_SUBJECT_TERMS:
+        return None
+    verb, unit = analyze(match["verb"]), analyze(match["unit"])
+    key = " ".join(["of:" + " ".join(terms), *verb, *unit])
+    return Address(match["subject"].strip(), match["verb"], match["value"].strip(), key)
+
+
 def _make_address(subject: str, value: str) -> Address | None:
     words = subject.strip(" '\"`*")
-    terms = sorted(set(analyze(words)))
+    terms = sorted(set(analyze(_KIND_BEFORE_NAME.sub("", words))))
     value = _VALUE_END.sub("", value).strip(" '\"`*,")
     if (amount := _AMOUNT_BEFORE_CLAUSE.match(value)) and _QUANTITY.match(value):
         value = amount[0]

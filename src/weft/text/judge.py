@@ -40,6 +40,10 @@ _CASE: Final = re.compile(
     r"\b(?:in|for|on|under|at|of|with)\s+(?:(?:the|our|my|all)\s+)?([\w./-]*[^\W\d][\w./-]*)", re.I
 )
 """The case that a statement is about: "in YAML", "for the API"."""
+_NAME: Final = re.compile(
+    r"(?<=\s)(?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun|I\b))[A-Z][\w.+#-]*"
+)
+"""A name within a sentence, which is no month and no day."""
 _CHANGED: Final = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|no longer|from (?:now|today) on|as of (?:now|today)|meanwhile"
     r"|has (?:been )?(?:changed|moved|switched))\b",
@@ -179,7 +183,8 @@ def _find_contradiction(left: _Statement, right: _Statement, difference: _Differ
 def _are_other_cases(left: _Statement, right: _Statement) -> bool:
     """Return whether two statements are about different cases: 2 spaces in YAML, 4 spaces in Python."""
     cases, others = ({case.lower() for case in _CASE.findall(each.text)} for each in (left, right))
-    return bool(cases and others) and cases.isdisjoint(others)
+    names, other_names = ({name.lower() for name in _NAME.findall(each.text)} for each in (left, right))
+    return any(bool(one and two) and one.isdisjoint(two) for one, two in ((cases, others), (names, other_names)))
 
 
 def _find_other_choice(left: _Statement, right: _Statement, difference: _Difference) -> str:

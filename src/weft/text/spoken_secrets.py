@@ -9,6 +9,7 @@ from weft.text.terms import STOP_WORDS
 KEYWORDS: Final = (
     *("key", "pass", "pwd", "secret", "token", "contrase", "bearer", "basic ", "pw"),
     *(" pin", "pin ", "pin:", "cred", "login", "log-in", "account", "kennwort", "senha"),
+    *("wachtwoord", "lösenord", "hasło", "парол", "密码", "密碼", "パスワード", "비밀번호"),
 )
 """A line without one of these gives nothing a secret, so the slow patterns need not run on it."""
 _SPOKEN_KEYWORDS: Final = (
@@ -46,15 +47,15 @@ _DOORS: Final = (
 )
 _NAMES: Final = (
     # A name in capitals ends like one (`DB_PASSWORD is …`), so an underscore may stand before it.
-    r"(?<![^\W_])(?P<name>pass(?:word|phrase|code|wd|wort)|kennwort|mot de passe|contraseña|senha|pwd?"
-    r"|pass(?=:)|(?:db|database|root|admin|wi-?fi|sudo|ssh|ftp|smtp|vpn) pass"
+    r"(?<![^\W_])(?P<name>pass(?:word|phrase|code|wd|wort)|kennwort|mot de passe|contraseña|senha|wachtwoord"
+    r"|lösenord(?:et)?|hasło|пароль|pwd?|pass(?=:)|(?:db|database|root|admin|wi-?fi|sudo|ssh|ftp|smtp|vpn) pass"
     rf"|pin(?: code)?|{_DOORS}"
     r"|(?:api|access|secret|private|licen[cs]e|recovery|encryption|ssh|account|signing)[ _-]?key"
     r"|(?:access|auth|api|bearer|refresh|session)?[ _-]?token"
 )
 _TOLD: Final = re.compile(
     rf"{_NAMES}|secret|cred(?:ential)?s?|login)s?\b"
-    r"[^.\n=:\"'`]{0,40}?(?:\s(?:is|was|are|were|to|reads|says|equals|ist|war|lautet|est|es|é|has)"
+    r"[^.\n=:\"'`]{0,40}?(?:\s(?:is|was|are|were|to|reads|says|equals|ist|war|lautet|est|es|é|è|är|это|has)"
     r"(?: now| still| just| again| been| (?:changed|re-?set|set|updated|rotated) to){0,2}\s+"
     r"|:\s+|\s+(?:=>?|->|→|⇒)\s+)"
     rf"{_VALUE}",
@@ -76,7 +77,8 @@ _LOGIN: Final = re.compile(
 )
 """The second of a pair of a user's name and a password: "the login is admin / …"."""
 _NAMED_KEY: Final = re.compile(
-    r"\b(?P<name>(?:api|access|secret|licen[cs]e|auth)[ _-](?:key|token)"
+    # Before it may stand an underscore: `AWS_SECRET_ACCESS_KEY …`.
+    r"(?<![^\W_])(?P<name>(?:api|access|secret|licen[cs]e|auth)[ _-](?:key|token)"
     r"|password|passphrase|passwort|passcode|pwd?"
     # A token is also a word of a text, and what follows one is then a name with signs in it.
     r"|token(?=\s+[A-Za-z0-9+]{12,}=*(?![\w./-])))\s+"
@@ -111,6 +113,19 @@ _PLAIN_WORD: Final = re.compile(
     re.IGNORECASE,
 )
 """A password that is a plain word, which ends its sentence: "the password is swordfish"."""
+_WITHOUT_VERB: Final = re.compile(
+    r"\b(?P<name>pass(?:word|phrase|code|wort)|kennwort|mot de passe|contraseña|senha|wachtwoord"
+    r"|lösenord|hasło|пароль)(?:[ :]+[^\W\d_]+){0,4}?[ :]+"
+    r"(?P<value>(?=\S*\d)(?=\S*[^\W\d_])(?=\S*[!#$%&@^]\w)(?!\S+@\S+\.\w)[^\s/<{(\[]{6,40})(?=\s|$)"
+    rf"|\b(?:{_DOORS})\s+(?P<digits>\d{{4,8}})(?=[#*]?[.,;!]?(?:\s|$))",
+    re.IGNORECASE,
+)
+"""A value of letters, digits and a sign within behind a password's name, or digits behind a door's: neither needs
+a verb."""
+_WITHOUT_BLANKS: Final = re.compile(
+    r"(?:密码|密碼|パスワード|비밀번호)\s?(?:[是为為はが는은]|[:：])?\s*(?P<value>[!-~]{4,40})"
+)
+"""A password in a script that has no blanks between words."""
 _WORDS: Final = re.compile(
     r"\b(?P<name>passphrase|(?:recovery|seed|secret|backup) phrase|mnemonic)\b"
     r"[^.\n=:\"'`]{0,40}?(?:\s(?:is|was)\s+|:\s+)"
@@ -159,7 +174,7 @@ _STATES_OF_PASSWORDS: Final = """
 _STATES: Final = frozenset(_STATES_OF_PASSWORDS.split())
 """Words that say how a password is, or of what type, and not what it is."""
 _STATE_ENDING: Final = re.compile(
-    r"(?:ed|en|ing|able|ible|ive|ful|less|ly|ous|ary|ory|ent|ant|ical|onal|id|wn|cht|iert|ert|ich|é|ée|do|da)\Z",
+    r"(?:ed|en|ing|able|ible|ive|ful|less|ly|ous|ary|ory|ent|ant|ical|onal|id|wn|cht|iert|ert|ich|oire|é|ée|do|da)\Z",
     re.IGNORECASE,
 )
 """Endings of words for a state: required, hidden, expiring, invalid, and the like in other languages."""
@@ -193,9 +208,9 @@ def find_spoken_secrets(line: str) -> Iterator[tuple[int, int]]:
     for match in _BARE_KEY.finditer(line):
         if len(_LETTER_BESIDE_DIGIT.findall(match["value"])) >= _MIN_CHANGES:
             yield match.span("value")
-    for pattern in (_CODES, _IN_COMMAND):
+    for pattern in (_CODES, _IN_COMMAND, _WITHOUT_BLANKS, _WITHOUT_VERB):
         for match in pattern.finditer(line):
-            yield match.span("value")
+            yield match.span(match.lastgroup or "value")
 
 
 def has_letters_and_digits(value: str) -> bool:

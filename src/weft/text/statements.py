@@ -82,6 +82,8 @@ _PREFERENCE: Final = re.compile(
     r"|don['’]t like)\b"
     r"|\b(?:I|we) (?:really |absolutely )?(?:like|love|enjoy) \w+ing\b(?! (?:you|this|that)\b)"
     r"|\b(?:I|we) (?:\w+ly )?(?:like|love) (?:it|things|code|answers|text) (?:when|better|best|short|simple)\b"
+    r"|\bI (?:\w+ly )?(?:like|love|want) (?:my |your )?(?:short|brief|long|detailed|concise|simple|plain|formal)"
+    r" \w+s[.!]?\s*$"
     r"|\b(?<!should )(?<!do )(?<!can )(?<!could )(?<!did )(?:I|we)(?: have|['’]ve)? (?:always )?prioriti[sz]ed?\b"
     r"|\b(?:I['’]m|I am|we['’]re|we are) (?:most|more) (?:productive|focused|comfortable"
     r"|at ease) (?:when|in|with|at)\b",
@@ -118,6 +120,7 @@ _PROFILE: Final = re.compile(
     r"|\b(?:I['’]m|I am) [A-Z][a-z]+, (?:an?|the|\d)"
     r"|\b(?:I['’]m|I am) \d{1,2}(?: years? old)?\b(?=[ ,.;]|$)(?! (?:minutes|hours|days|weeks|months|percent|%))"
     r"|\b(?:I|my partner and I) (?:currently )?(?:work|live|study|teach) (?:as|at|for|in|with|near|remotely)\b"
+    r"(?! (?:it|this|that|these|those)\b)"
     r"|\b[Mm]y (?:full |first |last |middle )?name is\b|\b(?:[Cc]all me|[Mm]y pronouns are|I go by) "
     r"|\b[Mm]y (?:wife|husband|partner|spouse|son|daughter|child|mother|father|mum|mom|dad|brother"
     r"|sister|dog|cat|boss|"
@@ -226,8 +229,13 @@ _NORM: Final = re.compile(
     r"|^\W*(?:(?:max(?:imum)?|min(?:imum)?) )?(?:line|file|function|message|title) (?:length|size)s?"
     r"(?: is| are|:)? \d"
     r"|^\W*(?:american|british|australian|canadian) (?:spelling|english)[.!]?\s*$"
-    r"|^\W*(?:dates?|times?|timestamps?|numbers?|units?|amounts?|names?|errors?|logs?) "
-    r"(?:(?:are|is) )?(?:as|in) [\w -]{2,30}\s*$"
+    r"|^\W*(?:all )?(?:dates?|times?|timestamps?|numbers?|units?|amounts?|names?|errors?|logs?) "
+    r"(?:(?:(?:are|is) )?(?:as|in) [\w -]{2,30}|are (?:iso|utc|rfc)\b[\w -]{0,20})\s*$"
+    # Plurals without an article: "public functions need docstrings", and not "the test needs a database".
+    r"|^\W*(?!(?:the|my|our|your|some|two|these|those)\b)(?:[\w-]+ )?[\w-]+s need (?:an? )?[\w-]+\s*$"
+    # "In tests, use fixtures".
+    rf"|^\W*(?:in|for|with|on) [^.,;!?]{{2,40}},\s+(?:please\s+)?(?:always|never|do not|don['’]t|use"
+    rf"|{'|'.join(_VERBS.split())})\b"
     r"|^\W*no (?!one\b|longer\b|idea\b|problem\b)[\w-]+(?:[ /][\w-]+){0,6}[.!]?\s*$"
     r"|^\W*(?:[\w-]+,? ){1,5}(?:only|please)[.!]?\s*$|^\W*only (?:[\w-]+ ?){1,6}[.!]?\s*$",
     re.IGNORECASE,

@@ -76,6 +76,10 @@ def test_the_verdict_does_not_depend_on_who_came_first(one: str, other: str) -> 
         ("We use uv instead of pip", "we use pip"),
         ("4 spaces, not tabs", "Use tabs"),
         ("The staging port has been changed from 8080 to 9090", "The staging port is 8080"),
+        ("The release date of Heron is now 17 March", "Project Heron's release date is 3 March"),
+        ("The budget for the kitchen went up to 5,500 euros", "The budget for the kitchen is 4,000 euros"),
+        ("The licence costs 12 euros a month", "The licence costs 9 euros a month"),
+        ("The sprint ends on Wednesday", "The sprint ends on Friday"),
     ],
 )
 def test_another_value_for_the_same_thing_supersedes(new: str, old: str) -> None:
@@ -90,6 +94,8 @@ def test_another_value_for_the_same_thing_supersedes(new: str, old: str) -> None
         ("Use tabs, not spaces, for makefiles", "Use spaces, not tabs"),
         ("Use tabs instead of spaces for makefiles", "Use spaces"),
         ("Use spaces", "Never use mocks"),
+        ("A password requires 2 digits", "A password requires 8 characters"),
+        ("Indent Python with 4 spaces", "Indent YAML with 2 spaces"),
         ("Use spaces", "We use pip"),
         ("We use Postgres", "We use pytest"),
         ("I prefer tea", "I prefer trains"),

@@ -16,8 +16,8 @@ from weft.history.sessions import Claims
 from weft.interfaces.ask import finish_reading
 from weft.interfaces.hooks.commands import Run
 from weft.interfaces.hooks.events import OPENCODE, Event, Settings
-from weft.interfaces.hooks.small_talk import points_back, wants_nothing
 from weft.interfaces.hooks.tally import USED, count_used
+from weft.interfaces.hooks.wanting import needed_relevance
 from weft.model import DEFAULT_TENANT, Context, Filter, Json, NodeRef, View
 from weft.tokens import BOUND_ENCODING, counter_for
 
@@ -40,8 +40,8 @@ _LEARNED_PLURALS: Final = {"memory": "memories", "experience": "experiences", "v
 _PROMPT_FLOOR: Final = 0.33
 """The relevance from which a prompt gets a page nobody asked for. Of eighty tasks about two repositories, a vault
 and a novel three lie between 0.33 and 0.4; of 240 about another of these, 8 lie above 0.4 and 5 between."""
-_POINTING_FLOOR: Final = 0.8
-"""The same for a prompt that is about what was said before: its few words of its own are in many texts."""
+_SURELY_WANTED: Final = 0.1
+"""A prompt whose words need no more relevance than this is a task or a question beyond doubt."""
 _PROMPT_NOISE: Final = 0.6
 """The share of that floor below which a single match is left out: from a small store everything would follow."""
 _MAX_SESSION_CHARACTERS: Final = 130
@@ -248,7 +248,8 @@ def _make_page_for_prompt(call: HookCall) -> str:
         used = count_used(call.weft, call.session, call.event.transcript) if call.session else 0
     survived = _describe_survived_late(call)
     spent = counter_for(BOUND_ENCODING)[0].count(survived) if survived else 0
-    text, given = ("", 0) if wants_nothing(call.event.prompt) else _answer_prompt(call, spent)
+    needed = needed_relevance(call.event.prompt)
+    text, given = ("", 0) if needed is None else _answer_prompt(call, needed, spent)
     text = "\n\n".join(part for part in (survived, text) if part)
     from weft.history.usage import HookCounts, UsageLog
 
@@ -267,17 +268,19 @@ def _describe_survived_late(call: HookCall) -> str:
     return ""
 
 
-def _answer_prompt(call: HookCall, spent: int) -> tuple[str, int]:
+def _answer_prompt(call: HookCall, needed: float, spent: int) -> tuple[str, int]:
     """Return the page for a prompt that may want something, and the number of items on it.
 
-    `spent` are the tokens of its budget that are needed for something else.
+    `needed` is the relevance from which on it gets a page, `spent` are the tokens of its budget that are needed
+    for something else.
     """
     settings = call.settings
     with call.weft.reading(View(call.tenants)) as reading:
         profile = call.weft.reader.choose_profile(settings.profile or "", None, reading.snapshot)
     # The prompt stands right above the page, so a title that repeats it would be wasted.
+    # Where the words leave no doubt, the prompt is as good as a question that somebody asked for a page.
     usual = max(profile.floor, _PROMPT_FLOOR)
-    strict = max(usual, _POINTING_FLOOR) if points_back(call.event.prompt) else usual
+    strict = max(profile.floor if needed <= _SURELY_WANTED else usual, needed)
     # A page for a prompt is short in any case: one of mere names would say nothing about it.
     profile = replace(profile, summary_only_below=0)
     # Below the floor not even rules are told: they were at the start of the session, and are with the next page.
