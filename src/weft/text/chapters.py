@@ -37,6 +37,7 @@ _MIN_SPEECHES: Final = 3
 _LONG_TEXT_CHARACTERS: Final = 25_000
 _CHARACTERS_PER_SPEECH: Final = 4_000
 """A long text without chapters is a story if somebody speaks in it at least so often."""
+_NUMBER_JOINTS: Final = frozenset({"the", "and", "hundred"})
 
 _SPEECH: Final = re.compile(
     r"[,.!?—-]?[\"”’'»«“]+,?\s+(?:\w+\s+){0,2}(?:said|asked|cried|replied|answered|whispered|shouted|sagte|fragte|rief"
@@ -283,7 +284,10 @@ def _read_subtitle(text: str, heading: Heading, start: int, end: int) -> tuple[s
 
 
 def _has_title(heading: Heading) -> bool:
-    return len(heading.title.split()) > _MAX_TITLE_WORDS
+    words = heading.title.lower().replace("-", " ").split()
+    # Chapter the Twenty-First has two words like Chapter 21.
+    number_words = sum(word in _NUMBER_JOINTS or read_number_word(word) is not None for word in words)
+    return len(words) - max(0, number_words - 1) > _MAX_TITLE_WORDS
 
 
 def _inner_span(text: str, start: int, end: int) -> Span:
