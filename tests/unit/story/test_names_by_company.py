@@ -13,8 +13,10 @@ def named(story: Story, name: str) -> Entity:
 
 def test_a_title_and_surname_mean_the_sister_in_whose_scenes_they_stand() -> None:
     home = 'Thea Moss sang. She ran. Thea laughed.\n\n"Thank you, Miss Moss." The maid left.\n\nThea laughed.'
-    elsewhere = '"No," said Miss Tillie Moss. She baked. Tillie Moss slept, and Tillie sighed. She rose.'
-    story = told(*[home, elsewhere] * 5)
+    elsewhere = (
+        '"No," said Tillie. She baked. Tillie Moss slept, and Tillie sighed. Tillie Moss rose, and Tillie sat. '
+    )
+    story = told(*[home, elsewhere * 2] * 5)
     assert "Miss Moss" in named(story, "Thea").aliases
     assert "Miss Moss" not in named(story, "Tillie").aliases
 
