@@ -256,6 +256,20 @@ def test_signs_hours_and_days_that_do_not_count_are_no_chapters(text: str) -> No
     assert not has_chapters(text)
 
 
+def test_a_play_is_a_story_by_its_acts_and_the_names_before_its_speeches() -> None:
+    speeches = "BRAM: Good morning.\n\nORLA: Never.\n\n" * 4
+    assert is_story(f"ACT I\n\n{speeches}ACT II\n\n{speeches}")
+    warnings = "NOTE: Read this first.\n\nWARNING: It is hot.\n\n" * 4
+    assert not is_story(f"Chapter 1\n\n{warnings}Chapter 2\n\n{warnings}")
+
+
+def test_a_scene_of_one_line_is_told_with_the_scene_before_it() -> None:
+    found = find_chapters(f"## INT. HARBOUR\n\n{PROSE}\n\n## EXT. QUAY\n\nRain.\n\n## INT. INN\n\n{PROSE}")
+    assert [chapter.title for chapter in found] == ["Int. HARBOUR", "Int. INN"]
+    text = f"## INT. HARBOUR\n\n{PROSE}\n\n## EXT. QUAY\n\nRain."
+    assert text[find_chapters(text)[0].start :].endswith("Rain.")
+
+
 def test_a_shouted_number_is_written_as_a_word_and_a_shouted_title_stays() -> None:
     titles = [chapter.title for chapter in find_chapters(f"CHAPTER TWENTY-ONE: HOME\n\n{PROSE}")]
     assert titles == ["Chapter Twenty-one: HOME"]
