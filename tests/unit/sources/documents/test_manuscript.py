@@ -215,7 +215,7 @@ def test_a_screenplay_has_its_scenes(tmp_path: Path) -> None:
 def test_a_screenplay_is_a_story_whose_cues_are_its_speakers(tmp_path: Path) -> None:
     (tmp_path / "play.fountain").write_text(
         "INT. FERRY - DAY\n\nIt rains on the ferry, and nobody comes to the door.\n\nANN (O.S.)\n(softly)\n"
-        "We are late.\n\n@McBram\nYou waited.\n\nEXT. QUAY\n\nThe quay is empty until the morning, and it rains.\n",
+        "We are late.\n\n@McBram\nYou waited.\n\nEXT. QUAY\n\nThe quay is empty until morning, and it rains.\n",
         encoding="utf-8",
     )
     nodes = read(tmp_path)[0]
