@@ -34,7 +34,7 @@ from weft.story import (
 )
 from weft.text.slugs import number_repeated
 
-STORY_VERSION: Final = "16"
+STORY_VERSION: Final = "17"
 """The version of story reading: raise it when the same prose would give other entities or relations."""
 
 _CORRECTIONS_SOURCE: Final = ":corrections"

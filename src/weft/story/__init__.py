@@ -1,7 +1,7 @@
 """Find the entities of a book, and the relations between them, without a language model.
 
 `extract_story` is the way through: names are found (`find_names`, `word_usage`), their forms counted (`kinds`),
-forms of one person merged (`cast`, `merge`, `match_names`, `join_people`, `same_company`), grouped into entities
+forms of one person merged (`cast`, `merge`, `match_*`, `join_people`, `same_company`), grouped into entities
 (`groups`), joined where the prose says so (`marriages`, `stated_names`), described
 (`definitions`) and related (`relations`, with `speakers`, `kinship`, `unnamed_kin` and `families`). What other
 languages need is in `languages`; `facts` and `continuity` read events when asked. The closed lists of words lie

@@ -1,7 +1,7 @@
 """Hold the people of a book while the forms of their names are assigned to them, and answer questions about them.
 
-`merge` and `match_names` decide which form means whom; this module knows how often, where and beside whom each
-stands.
+`merge`, `match_given_names` and `match_surnames` decide which form means whom; this module knows how often, where
+and beside whom each stands.
 """
 
 from bisect import bisect_left, bisect_right
@@ -144,6 +144,10 @@ class Cast(Struct):
             if form[0] == title and (split_name(form[1])[0] or is_same_given_name(form[1][0].lower(), given))
         )
 
+    def is_styled(self, person: Person, title: str, given: str) -> bool:
+        """Return whether a person has a form of this title, this given name and a surname: Uncle George Vane."""
+        return any(own == title and names[0] == given and len(names) > 1 for own, names in person.forms)
+
     def count_title(self, person: Person, title: str) -> int:
         """Return how often a person is called by a title, alone or before a name."""
         return sum(
@@ -169,6 +173,20 @@ class Cast(Struct):
         """Return whether gender and company allow a form to mean this person."""
         mine, other = self.gender(person), infer_gender([form], self.tallies)
         return not (mine and other and mine != other) and not self._appears_beside(person, form)
+
+    def may_be_titled(self, person: Person, form: Form) -> bool:
+        """Return whether gender and company allow a bare title to mean this person.
+
+        A narrator calls a doctor by name and by title in one long sentence, so it takes more of these to show two.
+        """
+        tally = self.tallies[form]
+        mine, other = self.gender(person), infer_gender([form], self.tallies)
+        return not (mine and other and mine != other) and not any(
+            tally.count_common_sentences(self.tallies[own])
+            > max(2.0, _MEETING_SHARE * min(len(tally.sentences), len(self.tallies[own].sentences)))
+            or self.dialogue.are_apart(form, own, min(tally.count, self.tallies[own].count))
+            for own in person.forms
+        )
 
     def _appears_beside(self, person: Person, form: Form) -> bool:
         """Return whether a form stands too often beside this person to mean the same one.

@@ -155,8 +155,8 @@ def best_name(forms: Sequence[Form], tallies: Mapping[Form, Tally]) -> str:
 
 
 def usual_name(forms: Sequence[Form], tallies: Mapping[Form, Tally]) -> str:
-    """Return the most used name; a bare title only where there is nothing else."""
-    named = [form for form in forms if form[0] or form[1][0].lower() not in TITLES]
+    """Return the most used name; a bare title, or two of them, only where there is nothing else."""
+    named = [form for form in forms if form[0] in PLAIN_TITLES or form[1][0].lower() not in TITLES]
     return format_name(
         max(named or forms, key=lambda form: (tallies[form].count, -len(form[0]), format_name(form)))
     )

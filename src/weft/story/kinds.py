@@ -66,6 +66,8 @@ _PERSON_DOUBT: Final = 2.0
 _MIN_SIGNS: Final = 3
 """How many signs are beyond chance: of speaking in a known place, of being inside, of being mentioned at all."""
 _FULL_NAME_WORDS: Final = 2
+_VISITED_SHARE: Final = 0.1
+"""A given name and a word for a place, Rose Lake, name a place if more of the mentions are of being there."""
 _GUESS_CONFIDENCE: Final = 0.35
 """The confidence that a name is a person's when nothing but its capitals says so."""
 _MAX_CONFIDENCE: Final = 0.98
@@ -158,12 +160,18 @@ def infer_gender(forms: Sequence[Form], tallies: dict[Form, Tally]) -> str:
     """Return the gender told by the titles of some forms, else by given names, else by pronouns that follow."""
     # Titles come first, since nobody is called Mrs. by mistake; a given name may be borne by either.
     by_title = {TITLES[title] for title, _ in forms if title and TITLES[title]}
-    by_name = {GIVEN_NAMES.get(names[0].lower(), "") for title, names in forms if len(names) > 1 or not title}
+    by_name = {_gender_of_name(names[0].lower()) for title, names in forms if len(names) > 1 or not title}
     for genders in (by_title, by_name - {""}):
         # Contradicting signs prove nothing, and the next kind of sign is asked.
         if len(genders) == 1:
             return genders.pop()
     return sum_tallies(forms, tallies).gender
+
+
+def _gender_of_name(given: str) -> str:
+    """Return the gender of a given name, or the one of all names that a short one stands for, or ""."""
+    genders = {GIVEN_NAMES.get(long, "") for long in NICKNAMES.get(given, ())}
+    return GIVEN_NAMES.get(given) or (genders.pop() if len(genders) == 1 else "")
 
 
 # --- by the words of the name ----------------------------------------------------------------------------
@@ -187,11 +195,15 @@ def kind_by_words(form: Form, tally: Tally) -> str:
 
 
 def _is_full_name(form: Form, tally: Tally) -> bool:
-    """Return whether a name that ends like a place's is a person's: Alfred Temple, to whom nobody goes."""
+    """Return whether a name that ends like a place's is a person's: Alfred Temple, to whom hardly anybody goes."""
     _, names = form
     has_given = len(names) == _FULL_NAME_WORDS and names[0].lower() in GIVEN_NAMES
     # Pearl Street is nobody, whether one is in it or not.
-    return has_given and not _is_only_place(names[-1]) and not tally.inside + tally.away + tally.article
+    return (
+        has_given
+        and not _is_only_place(names[-1])
+        and (tally.inside + tally.away + tally.article <= _VISITED_SHARE * tally.count)
+    )
 
 
 def _is_only_place(name: str) -> bool:

@@ -14,11 +14,13 @@ from msgspec.structs import replace
 
 from weft.story.display_name import parse_name
 from weft.story.model import Mention, Prose
-from weft.story.vocabulary import GIVEN_NAMES
+from weft.story.vocabulary import FOREIGN_KIN, GIVEN_NAMES
 
 _SAMPLE: Final = 20_000
 """Characters of a book by which its language is told."""
-_GERMAN: Final = re.compile(r"\b(?:und|nicht|der|die|das|ist|war|sich|auf|ein|eine|dem|den)\b")
+_GERMAN: Final = re.compile(
+    r"\b(?:und|nicht|der|die|das|ist|war|sich|auf|ein|eine|dem|den|mit|nach|sie|ich|hatte|sagte|ihre?[mnrs]?)\b"
+)
 _GERMAN_SHARE: Final = 0.06
 """The share of these words in German prose; no other language has a third of it."""
 _CYRILLIC: Final = re.compile(r"[а-яё]", re.IGNORECASE)
@@ -32,8 +34,8 @@ _WITH_NOUNS: Final = frozenset(
         *("keine", "keinen", "mein", "meine", "meinen", "meinem", "meiner", "dein", "deine", "sein", "seine"),
         *("seinen", "seinem", "seiner", "ihr", "ihre", "ihren", "ihrem", "ihrer", "unser", "unsere", "euer"),
         *("dieser", "diese", "dieses", "diesen", "diesem", "jeder", "jede", "jedes", "jeden", "welcher", "welche"),
-        *("manche", "alle", "vom", "zum", "zur", "im", "am", "beim", "ins", "ans", "guten", "gute", "guter"),
-        *("viel", "viele", "mehr", "etwas", "nichts", "zwei", "drei"),
+        *("manche", "alle", "vom", "zum", "zur", "im", "am", "beim", "ins", "ans", "aufs", "ums", "fürs"),
+        *("guten", "gute", "guter", "viel", "viele", "mehr", "etwas", "nichts", "zwei", "drei", "durchs", "übers"),
     )
 )
 """Words before a German noun, and hardly ever before a name."""
@@ -90,6 +92,7 @@ def settle_names(proses: Sequence[Prose], mentions: Sequence[Mention]) -> Sequen
 
 def _without_nouns(mentions: Sequence[Mention]) -> list[Mention]:
     """Return the mentions without those of nouns: words that stand behind articles, unless they have a title."""
+    mentions = [_without_kinship(mention) for mention in mentions]
     total: Counter[tuple[str, ...]] = Counter()
     as_noun: Counter[tuple[str, ...]] = Counter()
     for mention in mentions:
@@ -105,6 +108,15 @@ def _without_nouns(mentions: Sequence[Mention]) -> list[Mention]:
         elif (tail := _name_behind(mention)) is not None:
             kept.append(tail)
     return kept
+
+
+def _without_kinship(mention: Mention) -> Mention:
+    """Return a mention without a word of kinship before the name: Orla in `seiner Schwester Orla`."""
+    first, names = mention.names[0].lower(), mention.names[1:]
+    # `Bruder von Anna` is left to `_name_behind`.
+    if mention.title or first not in FOREIGN_KIN or not names or not names[0][0].isupper():
+        return mention
+    return replace(mention, start=mention.end - len(" ".join(names)), names=names, before=first, has_article=False)
 
 
 def _name_behind(mention: Mention) -> Mention | None:

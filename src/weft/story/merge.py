@@ -1,7 +1,8 @@
 """Merge the forms of people's names: all forms that mean one person come together.
 
 The steps run from the surest evidence to the weakest (a full name before a bare surname); each takes a form or
-leaves it to the next. Those that need most judgement are in `match_names`.
+leaves it to the next. Those that need most judgement are in `match_given_names` and
+`match_surnames`.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,17 +20,11 @@ from weft.story.display_name import (
 )
 from weft.story.join_people import HUSBANDS, join_addressed, join_narrator, join_wives
 from weft.story.kinds import Tally
-from weft.story.match_names import (
-    most_formal,
-    take_bare_given,
-    take_bare_surname,
-    take_nickname,
-    take_titled_given,
-    take_titled_surname,
-)
+from weft.story.match_given_names import take_bare_given, take_nickname, take_titled_given
+from weft.story.match_surnames import is_compound_rank, most_formal, take_bare_surname, take_titled_surname
 from weft.story.model import Form
 from weft.story.same_company import join_company, join_introduced
-from weft.story.vocabulary import CALENDAR, FEMALE, NICKNAMES, NOBLE_TITLES, SAINTS, TITLES
+from weft.story.vocabulary import CALENDAR, FAMILIAR_TITLES, FEMALE, NICKNAMES, NOBLE_TITLES, SAINTS, TITLES
 
 
 def merge(tallies: dict[Form, Tally], dialogue: Dialogue) -> list[tuple[Form, ...]]:
@@ -165,10 +160,10 @@ def _saint_surname(form: Form) -> str:
 def _take_title(cast: Cast, form: Form) -> bool:
     """Take a title alone (the Queen) for the only one who has it, or the one who has it far more often."""
     title, names = form
-    if title or len(names) > 1 or names[0].lower() not in TITLES:
+    if (title and not is_compound_rank(form)) or len(names) > 1 or names[0].lower() not in TITLES:
         return False
     plain = names[0].lower()
-    holders = [person for person in cast.people if plain in cast.titles(person) or person.given == plain]
+    holders = [person for person in cast.people if _bears(cast, person, plain)]
     if not holders:
         return False
     first, *others = sorted(holders, key=lambda person: (-cast.count_title(person, plain), person.forms[0]))
@@ -177,7 +172,13 @@ def _take_title(cast: Cast, form: Form) -> bool:
     # `The Captain` of chapters in which the only captain does not appear is another one.
     is_around = 2 * cast.count_texts_near(first, form) >= len(cast.texts_by_form[form])
     is_around |= not others and cast.is_introduced(first, form)
-    return is_around and cast.may_be_called(first, form) and cast.assign(form, first)
+    return is_around and cast.may_be_titled(first, form) and cast.assign(form, first)
+
+
+def _bears(cast: Cast, person: Person, title: str) -> bool:
+    """Return whether a title alone may mean a person; squires and widows are familiar and still called so."""
+    is_familiar = title in FAMILIAR_TITLES and cast.count_title(person, title) > 0
+    return is_familiar or title in cast.titles(person) or person.given == title
 
 
 def _take_alone(cast: Cast, form: Form) -> bool:

@@ -6,13 +6,15 @@ paragraphs.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from weft.text.headings import CHAPTER, DIVISION, NAMED, TITLED, Heading, clean_title, find_headings
+from weft.text.headings import CHAPTER, DIVISION, MARKDOWN, NAMED, TITLED, Heading, clean_title, find_headings
 from weft.text.numerals import HAN_NUMBER, read_han, read_number_word
 
 SCENE_CHARACTERS: Final = 2_200
@@ -37,6 +39,7 @@ _MIN_SPEECHES: Final = 3
 _LONG_TEXT_CHARACTERS: Final = 25_000
 _CHARACTERS_PER_SPEECH: Final = 4_000
 """A long text without chapters is a story if somebody speaks in it at least so often."""
+_NUMBER_JOINTS: Final = frozenset({"the", "and", "hundred"})
 
 _SPEECH: Final = re.compile(
     r"[,.!?—-]?[\"”’'»«“]+,?\s+(?:\w+\s+){0,2}(?:said|asked|cried|replied|answered|whispered|shouted|sagte|fragte|rief"
@@ -46,6 +49,13 @@ _SPEECH: Final = re.compile(
     r"|^[ \t]*[—–―][ \t]*\w|「[^」\n]+」|”[一-鿿]{1,4}(?:说|问|道|答)",
     re.MULTILINE,
 )
+_LABEL: Final = re.compile(r"^[ \t]*([A-ZÀ-ÖØ-ÞА-ЯЁ][A-ZÀ-ÖØ-ÞА-ЯЁ .'’-]{1,30})[.:][ \t]+\S", re.MULTILINE)
+_STAGE: Final = re.compile(
+    r"\b(?:acts?|scene|akt|aufzug|szene|auftritt|acte|scène|acto|escena|atto|scena|действие|сцена|явление)\b",
+    re.IGNORECASE,
+)
+_MIN_LABELS: Final = 3
+"""So many speeches of one label, and so many again of another, show the parts of a play."""
 _LIBRARY_START: Final = re.compile(r"^\*\*\*\s*START OF TH.*$", re.MULTILINE)
 _LIBRARY_END: Final = re.compile(r"^(?:\*\*\*\s*END OF TH|End of (?:the )?Project Gutenberg).*$", re.MULTILINE)
 _SCENE_BREAK: Final = re.compile(r"^[^\w\n]*[*#~=§⁂•·–—-][^\w\n]*$", re.MULTILINE)
@@ -136,7 +146,16 @@ def is_story(text: str) -> bool:
     speeches = len(_SPEECH.findall(text))
     if len(text) >= _LONG_TEXT_CHARACTERS and speeches * _CHARACTERS_PER_SPEECH >= len(text):
         return True
-    return speeches >= _MIN_SPEECHES and has_chapters(text)
+    return (speeches >= _MIN_SPEECHES and has_chapters(text)) or _is_play(text)
+
+
+def _is_play(text: str) -> bool:
+    """Return whether a text has acts or scenes, and at least two people with speeches behind their names."""
+    labels = Counter(label for label in _LABEL.findall(text) if not _STAGE.search(label))
+    if sum(count >= _MIN_LABELS for count in labels.values()) < 2:
+        return False
+    headed = [chapter for chapter in find_chapters(text) if chapter.has_heading]
+    return len(headed) > 1 and all(_STAGE.search(f"{each.title} {each.division}") for each in headed)
 
 
 def split_scenes(text: str, start: int, end: int) -> tuple[Span, ...]:
@@ -242,6 +261,9 @@ def _with_bodies(text: str, headings: Sequence[Heading], low: int, high: int) ->
         # The last line of a table of contents has the first pages behind it.
         if not is_empty and empty_in_a_row < _CONTENTS_HEADINGS:
             found.append(_Body(heading, division, heading.end, end))
+        elif heading.kind == MARKDOWN and found and text[heading.end : end].strip():
+            # A scene of one line, in a script, is told with the scene before it.
+            found[-1] = replace(found[-1], end=end)
         # Divisions have nothing behind them but their first chapter.
         empty_in_a_row = (empty_in_a_row + (heading.kind != DIVISION)) if is_empty else 0
     return found
@@ -283,7 +305,10 @@ def _read_subtitle(text: str, heading: Heading, start: int, end: int) -> tuple[s
 
 
 def _has_title(heading: Heading) -> bool:
-    return len(heading.title.split()) > _MAX_TITLE_WORDS
+    words = heading.title.lower().replace("-", " ").split()
+    # Chapter the Twenty-First has two words like Chapter 21.
+    number_words = sum(word in _NUMBER_JOINTS or read_number_word(word) is not None for word in words)
+    return len(words) - max(0, number_words - 1) > _MAX_TITLE_WORDS
 
 
 def _inner_span(text: str, start: int, end: int) -> Span:

@@ -28,7 +28,10 @@ _CHAPTER_WORDS: Final = (
     r"|rozdział|hoofdstuk|kapitola|fejezet|luku|bölüm|κεφάλαιο"
 )
 _CHAPTER_FIRST: Final = re.compile(rf"(?:{_CHAPTER_WORDS})(?:[\s.:#№-]+|(?=\d))(\S.*)", re.IGNORECASE)
-_CHAPTER_LAST: Final = re.compile(r"(\S+)\s+(?:chapter|kapitel|capítulo|chapitre|глава)\b\s*[.:—–-]*\s*(.*)", re.I)
+_CHAPTER_LAST: Final = re.compile(
+    r"(?:(?:the|das|le|el|il) )?(\S+)\s+(?:chapter|kapitel|capítulo|chapitre|capitolo|глава)\b\s*[.:—–-]*\s*(.*)",
+    re.IGNORECASE,
+)
 _CHAPTER_ALONE: Final = re.compile(rf"(?:{_CHAPTER_WORDS})\s*[.:]?", re.IGNORECASE)
 _EASTERN: Final = re.compile(rf"[第제]\s*({HAN_NUMBER}|\d{{1,4}})\s*[章回節节話话幕장화]\s*[.:：—–-]*\s*(.*)")
 _NAMED: Final = re.compile(
@@ -39,16 +42,21 @@ _NAMED: Final = re.compile(
 )
 _INTERLUDE: Final = "interlude"
 _DIVISION: Final = re.compile(
-    r"(?:book|part|volume|vol\.|act|buch|teil|band|akt|livre|partie|tome|acte|libro|parte|tomo|acto|atto|книга|часть"
+    r"(?:book|part|volume|vol\.|act|buch|teil|band|akt|aufzug|livre|partie|tome|acte|libro|parte|tomo|acto|atto|книга|часть"
     r"|том|действие)\s+(\S.*)",
     re.IGNORECASE,
 )
 _ORDINAL_DIVISION: Final = re.compile(
-    r"(\S+)\s+(?:book|part|volume|act|buch|teil|band|akt|livre|partie|acte|libro|parte|acto|atto|книга|часть)\b\s*"
-    r"[.:—–-]*\s*(.*)",
+    r"(\S+)\s+(?:book|part|volume|act|buch|teil|band|akt|aufzug|livre|partie|acte|libro|parte|acto|atto|книга|часть"
+    r"|действие)\b\s*[.:—–-]*\s*(.*)",
     re.IGNORECASE,
 )
-_SCENE: Final = re.compile(r"(?:scene|szene|scène|escena|scena|сцена|явление)\s+(\S.*)", re.IGNORECASE)
+_EASTERN_DIVISION: Final = re.compile(
+    rf"(?:第\s*({HAN_NUMBER}|\d{{1,3}})\s*[卷部集]|[卷部]\s*({HAN_NUMBER}|\d{{1,3}}))(?:[\s:：]\s*(.{{0,30}}))?"
+)
+_SCENE_WORDS: Final = r"scene|szene|auftritt|scène|escena|scena|сцена|явление"
+_SCENE: Final = re.compile(rf"(?:{_SCENE_WORDS})\s+(\S.*)", re.IGNORECASE)
+_SCENE_LAST: Final = re.compile(rf"(\S+)\s+(?:{_SCENE_WORDS})\b\s*[.:—–-]*\s*(.*)", re.IGNORECASE)
 _COUNTED_WORDS: Final = (
     r"day|night|episode|entry|section|tag|nacht|folge|jour|nuit|épisode|día|noche"
     r"|episodio|giorno|notte|день|ночь"
@@ -71,7 +79,9 @@ _MIN_TITLED_CHARACTERS: Final = 300
 """The text that the middle one of them has behind it at least: less, and they are labels, signs or letters."""
 _ORNAMENTED: Final = re.compile(r"[~<•·–—-]+[ \t]*(\S.*?)[ \t]*[~>•·–—-]+")
 """A line with the same kind of ornament at both ends: - 7 -, ~ The Ferry ~."""
-_LONE_NUMBER: Final = re.compile(r"[№#]?\s*(\d{1,3}|[IVXLC]{1,8})\s*\.?")
+_LONE_NUMBER: Final = re.compile(r"[№#§(]?\s*(\d{1,3}|[IVXLC]{1,8})\s*[.)]?")
+_SMALL_NUMERAL: Final = re.compile(r"\(?([ivxlc]{1,8})[.)]?")
+_UNDERLINE: Final = re.compile(r"\n[ \t]*([=~*_-])\1{2,}[ \t]*(?=\n|$)")
 _NUMBERED: Final = re.compile(
     r"(\d{1,3}|[IVXLC]{1,8})\s*(?:[.:)]|\s[—–-])\s*(?=\S)(?!\d)(.{1,70})|(\d{1,3}) (?=[^\Wa-z_]{2})[^a-z]{2,60}"
 )
@@ -186,6 +196,8 @@ def _read_line(text: str, line: Span) -> Iterator[Heading]:
     # Decoration around it, the brackets of [Chapter 1], belongs to the heading.
     start = text.rfind("\n", 0, start) + 1
     end = line_end if (line_end := text.find("\n", end)) >= 0 else len(text)
+    # So does a line of marks below it.
+    end = underline.end() if (underline := _UNDERLINE.match(text, end)) else end
     written = marked.lstrip("# ")
     is_marked = marked.startswith("#") and bool(_MARKDOWN.fullmatch(marked))
     if not written:
@@ -214,13 +226,20 @@ def _read_other(written: str, is_marked: bool) -> tuple[str, int | None, bool]:
         (NUMBER, _read_pattern(_LONE_NUMBER, written)),
         # What the file marks as a heading is one, whatever it says; a number comes before its words.
         (MARKDOWN, 0 if is_marked else None),
-        (WORD, read_number(written.rstrip(".")) if written.isupper() or written.istitle() else None),
+        (WORD, _read_word(written)),
         (NUMBERED, _read_pattern(_NUMBERED, written)),
         (COUNTED, _read_counted(written)),
         (TITLED, 0 if _is_titled(written) else None),
     )
     kind, number = next(((kind, number) for kind, number in readings if number is not None), ("", None))
     return kind, None if kind in (MARKDOWN, TITLED) else number, False
+
+
+def _read_word(written: str) -> int | None:
+    """Return the number of a line that is only a number word, or a Roman numeral in lower case."""
+    if match := _SMALL_NUMERAL.fullmatch(written):
+        return read_number(match[1])
+    return read_number(written.rstrip(".")) if written.isupper() or written.istitle() else None
 
 
 def _is_titled(written: str) -> bool:
@@ -242,9 +261,12 @@ def _read_counted(written: str) -> int | None:
 
 
 def _read_scene(written: str) -> int | None:
-    match = _SCENE.fullmatch(written)
-    split = _split_number(match[1]) if match else None
-    return split[0] if split else None
+    if match := _SCENE.fullmatch(written):
+        split = _split_number(match[1])
+        return split[0] if split else None
+    if (match := _SCENE_LAST.fullmatch(written)) and written[0].isupper() and not _is_sentence("", match[2]):
+        return read_number_word(match[1])
+    return None
 
 
 def _read_pattern(pattern: re.Pattern[str], written: str) -> int | None:
@@ -280,6 +302,8 @@ def _is_sentence(separator: str, title: str) -> bool:
 
 def _read_division(written: str) -> int | None:
     """Return the number of a book, part, volume or act that a line heads, or None."""
+    if match := _EASTERN_DIVISION.fullmatch(written):
+        return None if (match[3] or "").endswith(_CONTINUED) else read_number(match[1] or match[2])
     if match := _DIVISION.fullmatch(written):
         split = _split_number(match[1])
         return split[0] if split is not None and not _is_sentence(*split[1:]) else None

@@ -1,4 +1,4 @@
-"""Read numbers as books print them: digits, Roman and Chinese numerals, and number words of nine languages."""
+"""Read numbers as books print them: digits, Roman and Chinese numerals, and number words of ten languages."""
 
 import re
 from itertools import pairwise
@@ -7,7 +7,7 @@ from typing import Final
 from weft.text.terms import ENGLISH_CARDINALS, ENGLISH_TENS
 
 _CARDINALS: Final = (
-    # English, German, French, Spanish, Italian, Portuguese, Russian, Dutch: from one to twenty.
+    # English, German, French, Spanish, Italian, Portuguese, Russian, Dutch, Swedish: from one to twenty.
     ENGLISH_CARDINALS,
     "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn "
     "achtzehn neunzehn zwanzig",
@@ -23,6 +23,7 @@ _CARDINALS: Final = (
     "пятнадцать шестнадцать семнадцать восемнадцать девятнадцать двадцать",
     "een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien "
     "achttien negentien twintig",
+    "ett två tre fyra fem sex sju åtta nio tio elva tolv tretton fjorton femton sexton sjutton arton nitton tjugo",
 )
 _ORDINALS: Final = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "

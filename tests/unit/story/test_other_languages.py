@@ -111,6 +111,15 @@ def test_the_people_are_found_and_no_nouns_or_cases_beside_them(text: str, peopl
     assert found == people
 
 
+def test_german_nouns_behind_contractions_and_words_of_kinship_are_no_names() -> None:
+    story = told(
+        "1\n\n„Guten Morgen“, sagte Bram. Orla sah aufs Meer. „Ja“, antwortete Orla. "
+        "Bram ging mit seiner Schwester Orla nach Hause. Sie sah aufs Meer. Bram ging nach Hause."
+    )
+    assert {entity.name for entity in story.entities} == {"Bram", "Orla"}
+    assert ties(story) == {("sibling", frozenset({"Bram", "Orla"}))}
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -203,6 +203,19 @@ def test_a_book_that_ends_earlier_is_parted_like_the_whole(length: int) -> None:
         (("Scene 1", "Scene 2"), [1, 2]),
         (("Rozdział pierwszy", "Rozdział drugi"), [1, 2]),
         (("序章", "第一章", "第二章", "尾声"), [0, 1, 2, 3]),
+        (("卷一\n\n第一章", "第二章", "卷二\n\n第一章"), [1, 2, 3]),
+        (("ERSTER AKT\n\nErste Szene", "Zweite Szene", "ZWEITER AKT\n\nErste Szene"), [1, 2, 3]),
+        (("Erster Aufzug\n\nErster Auftritt", "Zweiter Auftritt", "Zweiter Aufzug\n\nErster Auftritt"), [1, 2, 3]),
+        (("ДЕЙСТВИЕ ПЕРВОЕ\n\nЯВЛЕНИЕ I", "ЯВЛЕНИЕ II", "ДЕЙСТВИЕ ВТОРОЕ\n\nЯВЛЕНИЕ I"), [1, 2, 3]),
+        (("1)", "2)", "3)"), [1, 2, 3]),
+        (("(1)", "(2)", "(3)"), [1, 2, 3]),
+        (("§ 1", "§ 2"), [1, 2]),
+        (("i.", "ii.", "iii."), [1, 2, 3]),
+        (("The First Chapter", "The Second Chapter"), [1, 2]),
+        (("Das erste Kapitel", "Das zweite Kapitel"), [1, 2]),
+        (("CHAPTER THE FIRST.\nThe Scope of the Club", "CHAPTER THE SECOND.\nThe Journey"), [1, 2]),
+        (("Chapter 1\n=========", "Chapter 2\n========="), [1, 2]),
+        (("Kapitel ett", "Kapitel två"), [1, 2]),
         (("Chapter I: The Reverend Arthur,\nMr. Emerson and others\nDrive Out", "Chapter II: Home"), [1, 2]),
     ],
 )
@@ -236,10 +249,25 @@ def test_lines_in_capitals_and_dates_are_headings_in_doubt_where_there_are_no_ot
         "\n\n".join(f"{word}\n\nShe read the sign." for word in ("STOP", "GO", "WAIT", "STAY")),
         "\n\n".join(f"{time} P.M.\n\n{PROSE}" for time in (9, 2)),
         f"Day 3\n\n{PROSE}\n\nDay 9\n\n{PROSE}",
+        f"ii.\n\n{PROSE}\n\nv.\n\n{PROSE}",
     ],
 )
 def test_signs_hours_and_days_that_do_not_count_are_no_chapters(text: str) -> None:
     assert not has_chapters(text)
+
+
+def test_a_play_is_a_story_by_its_acts_and_the_names_before_its_speeches() -> None:
+    speeches = "BRAM: Good morning.\n\nORLA: Never.\n\n" * 4
+    assert is_story(f"ACT I\n\n{speeches}ACT II\n\n{speeches}")
+    warnings = "NOTE: Read this first.\n\nWARNING: It is hot.\n\n" * 4
+    assert not is_story(f"Chapter 1\n\n{warnings}Chapter 2\n\n{warnings}")
+
+
+def test_a_scene_of_one_line_is_told_with_the_scene_before_it() -> None:
+    found = find_chapters(f"## INT. HARBOUR\n\n{PROSE}\n\n## EXT. QUAY\n\nRain.\n\n## INT. INN\n\n{PROSE}")
+    assert [chapter.title for chapter in found] == ["Int. HARBOUR", "Int. INN"]
+    text = f"## INT. HARBOUR\n\n{PROSE}\n\n## EXT. QUAY\n\nRain."
+    assert text[find_chapters(text)[0].start :].endswith("Rain.")
 
 
 def test_a_shouted_number_is_written_as_a_word_and_a_shouted_title_stays() -> None:

@@ -75,6 +75,12 @@ _RTF_SIGNS: Final = {
     "outlinelevel": "# ",
 }  # fmt: skip
 _FOUNTAIN_SCENE: Final = re.compile(r"^(?:\.(?!\.)|(?=(?:INT|EXT|EST|INT\./EXT|I/E)[. ]))(.+)$", re.MULTILINE)
+_FOUNTAIN_CUE: Final = re.compile(
+    r"(?<=\n\n)(?:@(?=\w)|(?!(?:INT|EXT|EST|I/E)[. ]))"
+    r"(?:(?<=@)([^\n(^]+?)|([A-ZÀ-ÖØ-ÞА-ЯЁ][A-ZÀ-ÖØ-ÞА-ЯЁ0-9 .'’-]*?))"
+    r"[ \t]*(?:\([^)\n]*\))?[ \t]*\^?[ \t]*\n(?:[ \t]*\([^)\n]*\)[ \t]*\n)?(?=[ \t]*\S)"
+)
+"""The name above a speech, in capitals or behind an @, with the remarks that may stand beside and below it."""
 _FOUNTAIN_NOTE: Final = re.compile(r"\[\[.*?\]\]|/\*.*?\*/", re.DOTALL)
 _FOUNTAIN_TITLE_PAGE: Final = re.compile(r"\A(?:[A-Z][\w ]*:[^\n]*\n(?:[ \t]+[^\n]*\n)*)+\n")
 _FOUNTAIN_SYNOPSIS: Final = re.compile(r"^=(?!=)[^\n]*$", re.MULTILINE)
@@ -161,7 +167,8 @@ class Manuscript:
             text, problems = _read_text(file)
         except SourceError as error:
             return Unit(unit, self._stamp(file), problems=(Problem(unit, str(error)),))
-        is_one = self.settings.reading == STORY or _is_chapter_name(file)
+        is_screenplay = file.path.suffix.lower() == ".fountain" and self.settings.reading != NOTES
+        is_one = self.settings.reading == STORY or _is_chapter_name(file) or is_screenplay
         if is_one or (self.settings.reading != NOTES and is_story(text)):
             nodes, edges = self._story_nodes(file, text)
             return Unit(unit, self._stamp(file), nodes, edges, problems)
@@ -357,7 +364,9 @@ def read_marked(text: str, suffix: str) -> str:
 def _read_fountain(text: str) -> str:
     """Return a screenplay with its scene headings as headings, without title page, notes and synopses."""
     plain = _FOUNTAIN_TITLE_PAGE.sub("", _FOUNTAIN_NOTE.sub("", text))
-    return _FOUNTAIN_SCENE.sub(r"## \1", _FOUNTAIN_SYNOPSIS.sub("", plain))
+    # A cue stands in a line of its own, perhaps with a remark below it.
+    cued = _FOUNTAIN_CUE.sub(r"\1\2: ", _FOUNTAIN_SYNOPSIS.sub("", plain))
+    return _FOUNTAIN_SCENE.sub(r"## \1", cued)
 
 
 def _read_rtf(text: str) -> str:

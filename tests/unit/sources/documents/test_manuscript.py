@@ -212,6 +212,17 @@ def test_a_screenplay_has_its_scenes(tmp_path: Path) -> None:
     assert "a note" not in prose(nodes)
 
 
+def test_a_screenplay_is_a_story_whose_cues_are_its_speakers(tmp_path: Path) -> None:
+    (tmp_path / "play.fountain").write_text(
+        "INT. FERRY - DAY\n\nIt rains on the ferry, and nobody comes to the door.\n\nANN (O.S.)\n(softly)\n"
+        "We are late.\n\n@McBram\nYou waited.\n\nEXT. QUAY\n\nThe quay is empty until morning, and it rains.\n",
+        encoding="utf-8",
+    )
+    nodes = read(tmp_path)[0]
+    assert [node.sequence for node in nodes if node.kind == "chapter"] == [1, 2]
+    assert "ANN: We are late." in prose(nodes) and "McBram: You waited." in prose(nodes)
+
+
 def epub(place: Path) -> None:
     pages = "".join(f'<item id="c{number}" href="c{number}.xhtml"/>' for number in range(4))
     spine = "".join(f'<itemref idref="c{number}"/>' for number in range(4))
