@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import anyio.to_thread
+import orjson
 from fastapi import APIRouter, FastAPI
 from msgspec.structs import replace
 from starlette.responses import PlainTextResponse, Response
@@ -65,6 +66,8 @@ def make_app(served: Served) -> FastAPI:
         # FastAPI's pages load their viewers from a public network.
         docs_url=None,
         redoc_url=None,
+        # FastAPI writes the description anew for everybody who asks; ours is written once.
+        openapi_url=None,
     )
     app.state.served = served
     for router in (
@@ -79,14 +82,28 @@ def make_app(served: Served) -> FastAPI:
     ):
         app.include_router(router)
     problems.install(app)
-    app.add_api_route("/docs", lambda: routes_page(app.openapi()), include_in_schema=False)
-    # Last, because another route would make the description anew.
-    _describe_keys_as_optional(app.openapi())
+    description = app.openapi()
+    _describe_keys_as_optional(description)
+    _add_descriptions(app, description)
     # Middleware that is added last runs first: what the gate refuses is measured too.
     app.add_middleware(Gate, served=served)
     access = open_access_log(served.serving.access_log)
     app.add_middleware(Observed, metrics=served.metrics, audit=served.audit, access=access)
     return app
+
+
+def _add_descriptions(app: FastAPI, description: dict[str, Any]) -> None:
+    """Add the routes that give the description of all routes, as a page and for programs."""
+    page, document = routes_page(description), orjson.dumps(description)
+
+    async def show_page() -> Response:
+        return Response(page.body, headers=dict(page.headers))
+
+    async def show_document() -> Response:
+        return Response(document, media_type="application/json")
+
+    app.add_api_route("/docs", show_page, include_in_schema=False)
+    app.add_api_route("/openapi.json", show_document, include_in_schema=False)
 
 
 def _describe_keys_as_optional(description: dict[str, Any]) -> None:
