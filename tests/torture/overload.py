@@ -253,6 +253,8 @@ async def _overload(server: Server, traffic: Traffic, seconds: float, factor: fl
         print(f"   everything was accepted again {recovered:.1f} s after the load")
     for what, count in Counter(wrong).most_common(20):
         print(f"   {what} ({count} times)")
+    if wrong and server.told:
+        print("   the last lines of the service's log:", *server.told, sep="\n      ")
     asked = sum(during.statuses.values())
     return {"requests": asked, "accepted": during.accepted, "shed": during.shed, "losses": len(wrong)}
 
