@@ -9,15 +9,13 @@ from msgspec import Struct
 from starlette.types import Scope as Connection
 
 from weft.errors import InvalidInput
+from weft.interfaces.forwarded import is_forwarded
 from weft.interfaces.rest.problems import Problem
 
 _HOST: Final = re.compile(rb"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}))(?::([0-9]{1,5}))?\Z")
 """A Host header: a name, an IPv4 address or an IPv6 address in brackets, and perhaps a port."""
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 """The names under which this machine asks itself."""
-_FORWARDED: Final = frozenset({b"forwarded", b"via", b"x-real-ip", b"true-client-ip", b"cf-connecting-ip"})
-_FORWARDED_PREFIX: Final = b"x-forwarded-"
-"""Headers that only a proxy sends: a request that has one does not come from where its connection comes from."""
 _MOST_FORWARDED: Final = 20
 """Addresses in a chain of proxies; a longer chain is a forgery."""
 
@@ -45,7 +43,7 @@ def read_peer(connection: Connection, exposure: Exposure) -> Peer:
     client = connection.get("client")
     address = client[0] if client else ""
     host = _only_host([value for name, value in headers if name == b"host"])
-    forwarded = any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name, _ in headers)
+    forwarded = is_forwarded(headers)
     is_by_local_name = is_loopback(address) and not forwarded and host in _LOOPBACK_NAMES
     from_proxy = _is_trusted(address, exposure.proxies)
     if exposure.proxies:
