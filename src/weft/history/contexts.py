@@ -317,17 +317,6 @@ class History:
         rows = self.read("SELECT tenant, key, fingerprint, spans FROM received WHERE session = ?", (session,))
         return Received(session, {(row[0], row[1]): Shown(row[2], _read_spans(row[3])) for row in rows})
 
-    def forget_tenant(self, tenant: str) -> None:
-        """Remove every kept context that read a tenant, and what sessions received of it."""
-        if not self.file.is_file():
-            return
-        with self.writing() as connection:
-            for place, body in connection.execute("SELECT place, body FROM contexts").fetchall():
-                record = from_bytes(zlib.decompress(body))
-                if tenant in record.tenants or any(entry.tenant == tenant for entry in record.ledger):
-                    connection.execute("DELETE FROM contexts WHERE place = ?", (place,))
-            connection.execute("DELETE FROM received WHERE tenant = ?", (tenant,))
-
     def close(self) -> None:
         """Close the file."""
         with self._guard:
@@ -343,6 +332,9 @@ class History:
             # Read-only and by URI, so that asking never makes a file or takes a lock for writing.
             address = f"{self.file.resolve().as_uri()}?mode=ro"
             with closing(sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)) as connection:
+                # A file without a version has no tables yet: another process is just making it.
+                if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+                    return []
                 return connection.execute(statement, values).fetchall()
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Keep what each session has claimed: experiences it started, warnings it was given, what must be told again.
+"""Keep what each session has claimed: experiences it started, warnings it was given; forget sessions and tenants.
 
 The claims are kept in the file of the contexts handed out, and go with the session that they belong to.
 """
@@ -15,6 +15,18 @@ def recent_of(history: History, owner: str, limit: int) -> tuple[Record, ...]:
         return ()
     own = "SELECT body FROM contexts WHERE owner = ? ORDER BY place DESC LIMIT ?"
     return read_bodies(history.read(own, (owner, limit)))
+
+
+def forget_tenant(history: History, tenant: str) -> None:
+    """Remove every kept context that read a tenant, and what sessions received of it."""
+    if not history.file.is_file():
+        return
+    with history.writing() as connection:
+        for place, body in connection.execute("SELECT place, body FROM contexts").fetchall():
+            (record,) = read_bodies([(body,)])
+            if tenant in record.tenants or any(entry.tenant == tenant for entry in record.ledger):
+                connection.execute("DELETE FROM contexts WHERE place = ?", (place,))
+        connection.execute("DELETE FROM received WHERE tenant = ?", (tenant,))
 
 
 class Claims(Struct, frozen=True):

@@ -22,6 +22,7 @@ from msgspec.structs import asdict, replace
 from weft.api import Weft
 from weft.errors import InvalidInput
 from weft.history.runs import RunLog
+from weft.history.sessions import forget_tenant
 from weft.interfaces.keys import EVERY_TENANT, KeyRing
 from weft.model import Alias, Edge, Node, Origin, View
 from weft.ports import Changes
@@ -267,7 +268,7 @@ def delete_tenant(weft: Weft, tenant: str) -> Deletion:
         count += len(keys)
         for key in keys:
             digest.update(key.encode("utf-8", "surrogatepass") + b"\0")
-    weft.contexts.forget_tenant(tenant)
+    forget_tenant(weft.contexts, tenant)
     _empty_kept_answers(weft, tenant)
     RunLog(weft.folder).forget_tenant(tenant)
     stamps = [unit for unit in weft.store.state().units if unit[0] == tenant]

@@ -162,6 +162,15 @@ def test_a_file_of_contexts_from_a_newer_version_is_left_alone(weft: Weft, tmp_p
     assert any("newer" in note for note in ask(weft, "ledger").notes)
 
 
+def test_a_file_that_another_process_is_just_making_holds_nothing_yet(weft: Weft) -> None:
+    file = weft.contexts.file
+    with closing(sqlite3.connect(file)) as being_made:
+        being_made.execute("PRAGMA journal_mode = WAL")
+        page = weft.context("boats", session="first", now=NOW)
+        assert not [note for note in page.notes if "kept" in note or "unknown" in note]
+        assert History(file.parent).recent(5)[0].id == page.id
+
+
 def test_many_threads_keep_contexts_at_once(weft: Weft) -> None:
     failed: list[tuple[str, ...]] = []
 
