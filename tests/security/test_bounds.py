@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -195,6 +195,23 @@ def test_a_public_path_does_not_wait_for_a_body(address: str, line: str) -> None
     with connect(address) as connection:
         connection.sendall(f"{line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n".encode())
         assert answer_to(connection).startswith((b"HTTP/1.1 200", b"HTTP/1.1 405"))
+
+
+def test_callers_without_a_key_take_no_thread_from_those_who_have_one(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, may_go = make_key(service.store, "support"), threading.Event()
+    monkeypatch.setattr("weft.interfaces.rest.app.index_lag", lambda weft: 0 if may_go.wait(60) else 1)
+    with running(service) as address, ThreadPoolExecutor(80) as callers:
+        asked = [callers.submit(httpx.get, f"{address}/readyz", timeout=60) for _ in range(80)]
+        # Four are answered, sixty-four wait, and no more than that.
+        refused = [done.result() for done, _ in zip(as_completed(asked), range(12), strict=False)]
+        assert {each.status_code for each in refused} == {503}
+        assert httpx.get(f"{address}/healthz", timeout=10).status_code == 200
+        asked_with_key = httpx.post(f"{address}/api/context", json=QUESTION, headers=key, timeout=30)
+        assert asked_with_key.status_code == 200
+        may_go.set()
+        assert sum(each.result().status_code == 200 for each in asked) >= 4
 
 
 def test_callers_that_take_no_answer_push_out_each_other_and_nobody_who_asks(store: Path) -> None:
