@@ -50,7 +50,7 @@ class Tally(Struct):
     most_seconds: float = _DEADLINE_SECONDS + _LATE_SECONDS
     """Seconds beyond which an accepted request counts as unbounded."""
     own_delays: list[float] = field(default_factory=list)
-    """Seconds by which this process itself came too late, at every look: on a busy machine they are in all times."""
+    """Seconds by which this process itself came too late, at every look: they are in all times."""
 
     def note(self, kind: str, status: int, headers: Mapping[str, str], seconds: float) -> None:
         """Take in one answer."""
