@@ -109,6 +109,8 @@ def _add_descriptions(app: FastAPI, description: dict[str, Any]) -> None:
 
     app.add_api_route("/docs", show_page, include_in_schema=False)
     app.add_api_route("/openapi.json", show_document, include_in_schema=False)
+    # Routes that are added let the app make another description, without our changes to it.
+    app.openapi = lambda: description  # type: ignore[method-assign]
 
 
 def _describe_keys_as_optional(description: dict[str, Any]) -> None:
