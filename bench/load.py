@@ -8,7 +8,7 @@ import socket
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -61,17 +61,17 @@ def post(path: str, body: str, headers: Mapping[str, str] | None = None) -> byte
 class _Connection:
     """One caller: what it waits for, and since when."""
 
-    def __init__(self, port: int, kind: str, requests: Iterator[bytes]) -> None:
+    def __init__(self, port: int, kind: str, requests: Iterator[bytes], clock: Callable[[], float]) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.kind, self._requests = kind, requests
+        self.kind, self._requests, self._clock = kind, requests, clock
         self._received, self._missing = bytearray(), -1
         self.sent_at = 0.0
 
     def send(self) -> None:
         """Send the next request."""
         self._received, self._missing = bytearray(), -1
-        self.sent_at = time.perf_counter()
+        self.sent_at = self._clock()
         self.socket.sendall(next(self._requests))
 
     def receive(self) -> int:
@@ -90,13 +90,18 @@ class _Connection:
         return int(self._received[9:12]) if len(self._received) >= self._missing else 0
 
 
-def put_load(port: int, kinds: Mapping[str, tuple[int, Iterable[bytes]]], seconds: float) -> Measured:
+def put_load(
+    port: int,
+    kinds: Mapping[str, tuple[int, Iterable[bytes]]],
+    seconds: float,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Measured:
     """Let so many connections of each kind ask its requests one after the other, and measure their answers."""
     measured, watching = Measured(), selectors.DefaultSelector()
     for kind, (connections, requests) in kinds.items():
         shared = iter(requests)
         for _ in range(connections):
-            connection = _Connection(port, kind, shared)
+            connection = _Connection(port, kind, shared, clock)
             watching.register(connection.socket, selectors.EVENT_READ, connection)
             connection.send()
     started = time.perf_counter()
@@ -108,7 +113,7 @@ def put_load(port: int, kinds: Mapping[str, tuple[int, Iterable[bytes]]], second
             if status:
                 measured.statuses[status] += 1
                 if status == 200:
-                    taken = (time.perf_counter() - connection.sent_at) * 1000
+                    taken = (clock() - connection.sent_at) * 1000
                     measured.milliseconds.setdefault(connection.kind, []).append(taken)
                 connection.send()
     measured.seconds = time.perf_counter() - started

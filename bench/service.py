@@ -3,6 +3,10 @@
     python -m bench.service --nodes 256 --store small/.weft
     python -m bench.service --nodes 100000
     python -m bench.service --nodes 256 --store small/.weft --seconds 3600     growth of the memory in an hour
+    python -m bench.service --beside --seconds 60      light questions beside heavy ones, on a busy machine
+
+On a busy machine `--beside` takes the processor time of the only process of the service for the time: what the
+same answers take by the clock where that process has a processor to itself.
 
 Rates are answers a second by the clock with all that runs beside, and answers for each processor second of the
 service, which is what they would be on processors of their own.
@@ -20,6 +24,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -45,12 +50,17 @@ def main() -> None:
     asked.add_argument("--connections", type=int, default=64)
     asked.add_argument("--workers", type=int, default=2)
     asked.add_argument("--port", type=int, default=8731)
+    asked.add_argument("--beside", action="store_true")
     given = asked.parse_args()
     bodies = build(given.nodes, given.tenants, given.store)
-    print(f"{given.nodes:,} nodes in {given.tenants} tenants, {given.workers} workers")
+    workers = 1 if given.beside else given.workers
+    print(f"{given.nodes:,} nodes in {given.tenants} tenants, {workers} workers")
     key = make_key(given.store)
-    server = start(given.store, given.port, given.workers)
+    server = start(given.store, given.port, workers)
     try:
+        if given.beside:
+            beside_heavy(given.port, server.pid, bodies, given.seconds, key)
+            return
         for depth in (1, 2, 3):
             one_connection(given.port, depth, bodies, key)
         under_load(given.port, server.pid, bodies, given.connections, given.seconds, key)
@@ -169,12 +179,29 @@ def under_load(
         ("remembered questions", repeat(kept)),
     ):
         measure(told, port, pid, {"": (connections, asked)}, seconds)
-    heavy = repeat(
-        [post("/api/context", make_heavy(body, number), key) for number, body in enumerate(bodies[:40])]
-    )
-    few = {"light": (4, unique(every, "beside", key)), "heavy": (4, heavy)}
+    few = {"light": (4, unique(every, "beside", key)), "heavy": (4, heavy_requests(bodies, key))}
     for told, kinds in (("few light questions alone", {"light": few["light"]}), ("while heavy ones run", few)):
         measure(told, port, pid, kinds, seconds, "light")
+
+
+def heavy_requests(bodies: list[dict[str, object]], key: dict[str, str]) -> Iterator[bytes]:
+    """Return some heavy questions again and again."""
+    return repeat([post("/api/context", make_heavy(body, number), key) for number, body in enumerate(bodies[:40])])
+
+
+def beside_heavy(
+    port: int, pid: int, bodies: list[dict[str, object]], seconds: int, key: dict[str, str], turns: int = 4
+) -> None:
+    """Measure light questions of two connections alone and beside two that ask heavy ones, in turns."""
+    # As in the C library's clock_getcpuclockid.
+    clock = partial(time.clock_gettime, (~pid << 3) | 2)
+    light = unique([json.dumps(body) for body in bodies], "beside", key)
+    put_load(port, {"light": (2, light)}, max(seconds // 4, 5))
+    for _ in range(turns):
+        for told, more in (("alone", {}), ("beside heavy ones", {"heavy": (2, heavy_requests(bodies, key))})):
+            found = put_load(port, {"light": (2, light), **more}, seconds / turns / 2, clock)
+            heavy = len(found.milliseconds.get("heavy", ()))
+            print(f"light questions {told}: {found.describe('light')}, {heavy} heavy ones", flush=True)
 
 
 def measure(

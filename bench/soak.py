@@ -27,6 +27,7 @@ SESSIONS = 2_000
 WRITTEN_KEYS = 500
 """Nodes that are written again and again, so that the store itself does not grow."""
 LOOK_SECONDS = 300.0
+_WARM_PART_SECONDS = 5.0
 
 
 class Traffic:
@@ -67,12 +68,14 @@ class Traffic:
         ).encode() + content
 
 
-async def soak(port: int, pid: int, traffic: Traffic, rate: float, warm_seconds: float, seconds: float) -> float:
+async def soak(port: int, pid: int, traffic: Traffic, rate: float, warm_answers: int, seconds: float) -> float:
     """Put the load on and print what is held every few minutes; return the share by which the memory grew."""
-    from torture.overload import Connections, ask_at_rate, ask_in_turn
+    from torture.overload import Connections, Tally, ask_at_rate, ask_in_turn
 
-    connections = Connections(port)
-    warm = await ask_in_turn(connections, traffic, 16, warm_seconds)  # type: ignore[arg-type]
+    connections, warm = Connections(port), Tally()
+    # Counted in answers: what the processes keep fills with these, however long they take.
+    while warm.accepted < warm_answers:
+        await ask_in_turn(connections, traffic, 16, _WARM_PART_SECONDS, warm)  # type: ignore[arg-type]
     first = memory(pid)
     print(f"warmed up with {warm.accepted:,} answers: {first / 1e6:.0f} MB", flush=True)
     started, held, answered, wrong = time.monotonic(), first, 0, warm.wrong
@@ -97,7 +100,7 @@ def main() -> None:
     asked.add_argument("--nodes", type=int, default=100_000)
     asked.add_argument("--store", type=Path, default=Path(__file__).parent / "out" / "service" / ".weft")
     asked.add_argument("--rate", type=float, default=20.0, help="requests a second")
-    asked.add_argument("--warm-seconds", type=float, default=180.0)
+    asked.add_argument("--warm-answers", type=int, default=10_000, help="answers before memory is looked at")
     asked.add_argument("--seconds", type=float, default=3600.0)
     asked.add_argument("--workers", type=int, default=2)
     asked.add_argument("--port", type=int, default=8732)
@@ -106,7 +109,7 @@ def main() -> None:
     traffic = Traffic(bodies, make_key(given.store))
     server = start(given.store, given.port, given.workers)
     try:
-        grown = asyncio.run(soak(given.port, server.pid, traffic, given.rate, given.warm_seconds, given.seconds))
+        grown = asyncio.run(soak(given.port, server.pid, traffic, given.rate, given.warm_answers, given.seconds))
         print(f"memory grew by {grown:+.1%}")
     finally:
         server.terminate()

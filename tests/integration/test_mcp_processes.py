@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from command_line import Cli
 from mcp_calls import SOURCES, call, started, text, within
@@ -81,6 +82,14 @@ def test_http_is_served_to_this_machine_only(cli: Cli) -> None:
     done = cli("mcp", "--http", "--host", "0.0.0.0")
     assert done.code == 2
     assert "other machines" in done.err
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via"])
+def test_http_is_not_served_through_a_proxy(address: str, header: str) -> None:
+    # Whoever asks a proxy on this machine may be anybody, and a proxy may ask by this machine's own name.
+    headers = {"Accept": "application/json, text/event-stream", header: "203.0.113.9"}
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    assert httpx.post(address, json=listing, headers=headers).status_code == 403
 
 
 class Raw:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -187,6 +187,72 @@ def test_a_caller_without_a_key_is_refused_before_its_body_is_read(service: Serv
             b"Content-Type: application/json\r\n\r\n"
         )
         assert answer_to(connection).startswith(b"HTTP/1.1 401")
+
+
+@pytest.mark.parametrize("line", ["POST /healthz", "HEAD /healthz", "GET /readyz", "POST /openapi.json"])
+def test_a_public_path_does_not_wait_for_a_body(address: str, line: str) -> None:
+    # Else anybody without a key could hold every connection with bodies that never come.
+    with connect(address) as connection:
+        connection.sendall(f"{line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n".encode())
+        assert answer_to(connection).startswith((b"HTTP/1.1 200", b"HTTP/1.1 405"))
+
+
+def test_callers_without_a_key_take_no_thread_from_those_who_have_one(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, may_go = make_key(service.store, "support"), threading.Event()
+    monkeypatch.setattr("weft.interfaces.rest.app.index_lag", lambda weft: 0 if may_go.wait(60) else 1)
+    with running(service) as address, ThreadPoolExecutor(80) as callers:
+        asked = [callers.submit(httpx.get, f"{address}/readyz", timeout=60) for _ in range(80)]
+        # Four are answered, sixty-four wait, and no more than that.
+        refused = [done.result() for done, _ in zip(as_completed(asked), range(12), strict=False)]
+        assert {each.status_code for each in refused} == {503}
+        assert httpx.get(f"{address}/healthz", timeout=10).status_code == 200
+        asked_with_key = httpx.post(f"{address}/api/context", json=QUESTION, headers=key, timeout=30)
+        assert asked_with_key.status_code == 200
+        may_go.set()
+        assert sum(each.result().status_code == 200 for each in asked) >= 4
+
+
+def test_callers_that_take_no_answer_push_out_each_other_and_nobody_who_asks(store: Path) -> None:
+    service = make_service(store)
+    node = {"tenant_id": "support", "node_type": "faq", "title": "long", "content": {"text": "words " * 20_000}}
+    nodes = [{**node, "key": f"long{number}"} for number in range(60)]
+    assert service.http.put("/api/nodes", json={"nodes": nodes}).status_code == 200
+    request = b"GET /api/nodes?tenant_id=support&limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with running(service, http=FewConnections) as address:
+        host, _, port = address.removeprefix("http://").partition(":")
+        readers = []
+        for _ in range(8):
+            readers.append(socket.socket())
+            # Set before it connects, so that the system itself takes little.
+            readers[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            readers[-1].connect((host, int(port)))
+            readers[-1].sendall(request)
+            # Whether it has begun to be answered.
+            assert readers[-1].recv(1)
+            assert httpx.get(f"{address}/healthz", timeout=10).status_code == 200
+        for reader in readers:
+            reader.close()
+    service.served.close()
+
+
+def test_wrong_values_by_the_thousand_get_a_short_answer(service: Service) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"parameters": {f"name{number}": [1] for number in range(50_000)}},
+        {"filter": {"where": {f"name{number}": 1 for number in range(50_000)}}},
+        {"parameters": {"name" * 100_000: [1]}},
+        {"candidates": [{"title": "", "tags": [1] * 100} for _ in range(1000)]},
+    ]
+    for each in wrong:
+        done = service.http.post("/api/context", json={**QUESTION, **each})
+        assert done.status_code == 422
+        assert len(done.content) < 64 << 10
+    nodes = [{"tenant_id": "", "node_type": "", "title": "", "tags": [1] * 100} for _ in range(1000)]
+    done = service.http.put("/api/nodes", json={"nodes": nodes})
+    assert (done.status_code, len(done.json()["errors"])) == (422, 100)
+    # A tag is told once for each node, and three other fields of it are wrong.
+    assert "(3999 more, the first 99 of them below)" in done.json()["detail"]
 
 
 @pytest.mark.parametrize(

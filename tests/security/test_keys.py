@@ -53,6 +53,26 @@ def test_a_key_file_that_is_lost_or_damaged_refuses_everybody(service: Service, 
     assert service.http.get("/healthz").status_code == 200
 
 
+@pytest.mark.parametrize("change", [{"expires": "2030-01-01"}, {"hash": "\u00e9" * 64}, {"tenants": 5}])
+def test_a_key_that_makes_no_sense_refuses_everybody(service: Service, change: dict[str, object]) -> None:
+    key, file = make_key(service.store, "support"), service.store / "keys.json"
+    held = orjson.loads(file.read_bytes())
+    held["keys"][0] |= change
+    file.write_bytes(orjson.dumps(held))
+    assert ask(service, key) == ask(service) == 503
+
+
+def test_a_folder_that_is_replaced_refuses_everybody(service: Service, tmp_path: Path) -> None:
+    key, aside = make_key(service.store, "support"), tmp_path / "aside"
+    assert ask(service, key) == 200
+    service.store.rename(aside)
+    service.store.write_text("no folder", encoding="utf-8")
+    assert ask(service, key) == ask(service) == 503
+    service.store.unlink()
+    aside.rename(service.store)
+    assert ask(service, key) == 200
+
+
 def test_losing_both_files_does_not_open_a_running_service(service: Service) -> None:
     key = make_key(service.store, "support")
     assert ask(service, key) == 200
@@ -202,6 +222,17 @@ def test_an_admin_key_cannot_reach_beyond_its_tenants_or_its_own_life(service: S
     assert http.post(f"/api/keys/{id_of(every)}/rotation", json={}, headers=admin).status_code == 404
     lasting = make_key(service.store, "support")
     assert http.post(f"/api/keys/{id_of(lasting)}/rotation", json={}, headers=admin).status_code == 403
+
+
+def test_a_key_that_is_replaced_near_its_end_lives_no_longer_than_the_one_that_replaces_it(
+    service: Service,
+) -> None:
+    now = datetime.now(UTC)
+    admin = make_key(service.store, "support", scopes=ADMIN, expires=now + timedelta(days=2))
+    # Made at the beginning of the year: its replacement would live for as many months.
+    old = make_key(service.store, "support", expires=now + timedelta(days=1))
+    done = service.http.post(f"/api/keys/{id_of(old)}/rotation", json={}, headers=admin)
+    assert done.status_code == 403
 
 
 def test_an_admin_key_makes_and_replaces_no_key_with_more_routes_or_larger_limits(service: Service) -> None:

@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 from rest_service import Service, make_key, make_service
 from weft import Weft
 from weft.interfaces.cli import make_app
-from weft.interfaces.rest.idempotency import KeptAnswers
+from weft.interfaces.keys import Scope
+from weft.interfaces.rest.idempotency import KeptAnswer, KeptAnswers
+from weft.interfaces.rest.problems import Problem
 from weft.runtime.deadline import Deadline, limit
 from weft.store.embedded.index import EmbeddedIndex
 from weft.store.sqlite.salvage import is_damaged, salvage
@@ -134,6 +136,41 @@ def test_a_request_under_way_is_not_begun_twice_and_one_that_died_may_be(tmp_pat
         kept.begin("a", "k", b"x")
     now = 2000.0
     assert kept.begin("a", "k", b"x") is None
+
+
+def test_a_key_is_made_once_and_its_secret_is_kept_nowhere(service: Service) -> None:
+    admin = make_key(service.store, "support", scopes=(Scope.ADMIN,))
+    again = {**admin, "Idempotency-Key": "a-3"}
+    made = service.http.post("/api/keys", json={"tenants": ["support"]}, headers=again)
+    repeated = service.http.post("/api/keys", json={"tenants": ["support"]}, headers=again)
+    assert (made.status_code, repeated.status_code) == (201, 409)
+    assert "is not done again" in repeated.json()["detail"]
+    assert len(service.http.get("/api/keys", headers=admin).json()["keys"]) == 2
+    secret = made.json()["key"].encode()
+    assert not [file for file in service.store.rglob("*") if file.is_file() and secret in file.read_bytes()]
+
+
+def test_a_request_with_a_large_answer_is_not_done_again(service: Service) -> None:
+    sent = {**FAQ, "content": {"text": "zebra " * 60_000}}
+    first, second = (
+        service.http.post("/api/nodes", json=sent, headers={"Idempotency-Key": "a-4"}).status_code
+        for _ in range(2)
+    )
+    assert (first, second) == (201, 409)
+
+
+def test_the_answers_kept_for_a_caller_are_bounded_and_the_oldest_go_first(tmp_path: Path) -> None:
+    kept = KeptAnswers(tmp_path, iter(range(10_000)).__next__)
+    large = KeptAnswer(200, (), b"x" * (200 << 10))
+    for number in range(200):
+        kept.begin("a", str(number), b"x")
+        kept.finish("a", str(number), large)
+    assert kept.begin("a", "199", b"x") == large
+    with pytest.raises(Problem, match="is not done again"):
+        kept.begin("a", "0", b"x")
+    with sqlite3.connect(tmp_path / "idempotency.sqlite") as connection:
+        ((held,),) = connection.execute("SELECT sum(length(body)) FROM requests").fetchall()
+    assert held <= 32 * (1 << 20)
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "a\tb"])

@@ -30,6 +30,7 @@ _CANDIDATES = 200
 """Candidates that a heavy question brings: its page takes many times what a light one takes."""
 _MOST_OPEN = 1800
 """Connections that are open at once at most: files that this process may have open are bounded too."""
+_LOOK_SECONDS = 0.005
 _RECOVERY_SECONDS = 30.0
 _GROWTH_SHARE = 0.05
 _GROWTH_BYTES = 40 << 20
@@ -48,6 +49,8 @@ class Tally(Struct):
     wrong: list[str] = field(default_factory=list)
     most_seconds: float = _DEADLINE_SECONDS + _LATE_SECONDS
     """Seconds beyond which an accepted request counts as unbounded."""
+    own_delays: list[float] = field(default_factory=list)
+    """Seconds by which this process itself came too late, at every look: they are in all times."""
 
     def note(self, kind: str, status: int, headers: Mapping[str, str], seconds: float) -> None:
         """Take in one answer."""
@@ -192,7 +195,9 @@ async def ask_at_rate(
             asking.add(task)
             task.add_done_callback(asking.discard)
             sent += 1
-        await asyncio.sleep(0.005)
+        looked = time.monotonic()
+        await asyncio.sleep(_LOOK_SECONDS)
+        tally.own_delays.append(time.monotonic() - looked - _LOOK_SECONDS)
     await asyncio.gather(*asking)
     return tally
 
@@ -247,12 +252,15 @@ async def _overload(server: Server, traffic: Traffic, seconds: float, factor: fl
         f"   {during.accepted / max(busy, 0.01):.0f} accepted a processor second; memory "
         f"{' -> '.join(str(held >> 20) for held in memory)} MiB"
     )
+    print(f"   this process itself came late by {_describe(during.own_delays)}")
     for kind, times in during.seconds.items():
         print(f"   accepted {kind}: {_describe(times)}; before the load {_describe(before.seconds.get(kind, []))}")
     if recovered is not None:
         print(f"   everything was accepted again {recovered:.1f} s after the load")
     for what, count in Counter(wrong).most_common(20):
         print(f"   {what} ({count} times)")
+    if wrong and server.told:
+        print("   the last lines of the service's log:", *server.told, sep="\n      ")
     asked = sum(during.statuses.values())
     return {"requests": asked, "accepted": during.accepted, "shed": during.shed, "losses": len(wrong)}
 

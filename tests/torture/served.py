@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -17,6 +19,7 @@ from weft.interfaces.keys import Grant, KeyRing
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NODES_OF_A_TENANT = 13
+_LAST_LINES = 40
 TOPICS = ("refund", "invoice", "password", "delivery", "warranty", "account", "voucher")
 KINDS = ("faq", "playbook", "concept", "entity")
 
@@ -26,6 +29,8 @@ class Server(Struct, frozen=True):
 
     address: str
     process: int
+    told: deque[str]
+    """The last lines of its log."""
 
     @property
     def port(self) -> int:
@@ -108,9 +113,13 @@ def serving(store: Path, *options: str, settings: Mapping[str, str] | None = Non
                 break
         if not address:
             raise RuntimeError(f"weft serve did not start: exit {started.wait()}")
+        # What it says is read all the time: a process that logs into a full pipe stands still.
+        told: deque[str] = deque(maxlen=_LAST_LINES)
+        reading = threading.Thread(target=told.extend, args=(started.stderr,), daemon=True)
+        reading.start()
         try:
-            yield Server(address, started.pid)
+            yield Server(address, started.pid, told)
         finally:
             started.terminate()
-            # What it still has to say is read, because a full pipe would keep it from ending.
-            started.communicate(timeout=60)
+            started.wait(60)
+            reading.join(60)

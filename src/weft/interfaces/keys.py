@@ -103,6 +103,13 @@ class KeysUnreadable(StoreError):
     """A key file that is missing or damaged where keys are required: nobody is served."""
 
 
+def renewed_end(old: Key, now: datetime) -> datetime | None:
+    """Return when the replacement of a key expires: after as long a life as the old one had."""
+    if not old.expires:
+        return None
+    return now + (datetime.fromisoformat(old.expires) - datetime.fromisoformat(old.created))
+
+
 class KeyRing:
     """The keys of one store. Every read notices keys that other processes created or revoked."""
 
@@ -127,6 +134,11 @@ class KeyRing:
                     "a copy, make new keys with `weft keys create`, or do without them with `weft keys open`."
                 ) from error
             return ()
+        except OSError as error:
+            raise KeysUnreadable(
+                f"{self._file} cannot be reached ({error.strerror}), so nobody is served. Put the folder of the "
+                "store back as it was."
+            ) from error
         # The inode changes with every write, even when the clock is too coarse for the time of change to.
         stamp = (state.st_mtime_ns, state.st_size, state.st_ino)
         if stamp != self._stamp:
@@ -176,15 +188,8 @@ class KeyRing:
             lives_on = not old.expires or datetime.fromisoformat(old.expires) > ends
             ending = replace(old, expires=_moment(ends)) if lives_on else old
             kept = tuple(ending if key.id == key_id else key for key in self.all_keys())
-            expires = self._renewed(old, now)
+            expires = renewed_end(old, now)
             return self._add(kept, Grant(old.name, old.tenants, old.scopes, old.routes, expires, old.limits), now)
-
-    @staticmethod
-    def _renewed(old: Key, now: datetime) -> datetime | None:
-        """Return when the replacement of a key expires: after as long a life as the old one had."""
-        if not old.expires:
-            return None
-        return now + (datetime.fromisoformat(old.expires) - datetime.fromisoformat(old.created))
 
     def revoke(self, key_id: str) -> Key:
         """Remove a key by its id, and return it. Without the last one nobody is served."""
@@ -336,8 +341,11 @@ def _key_from(row: Mapping[str, Any]) -> Key:
     if "scopes" not in values:
         values["scopes"] = ("read", "write", "memory") if values.pop("write") else ("read",)
     key = convert(values, Key)
-    if key.expires:
-        datetime.fromisoformat(key.expires)
+    # What cannot be compared would end requests in an error that says nothing.
+    if key.expires and datetime.fromisoformat(key.expires).tzinfo is None:
+        raise ValueError(f"the key {key.id!r} expires at a time without a zone")
+    if not key.hash.isascii():
+        raise ValueError(f"the hash of the key {key.id!r} is none")
     return key
 
 

@@ -1,4 +1,4 @@
-"""Let the threads of a process share few heaps of the C library."""
+"""Let the threads of a process share few heaps of the C library, and give back what these do not use."""
 
 import ctypes
 from typing import Final
@@ -17,3 +17,16 @@ def share_heaps() -> bool:
     except (AttributeError, OSError, TypeError):
         # Another C library: musl has one heap, and Windows and macOS have none of this kind.
         return False
+
+
+def give_back() -> bool:
+    """Give the memory that the heaps hold free back to the system; return whether the system's malloc can do that.
+
+    By itself glibc gives back only the end of a heap. What one large answer needed in the middle of it stays with
+    the process, and with every answer at another place.
+    """
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):
+        return False
+    return True

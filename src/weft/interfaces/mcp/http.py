@@ -9,9 +9,12 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from weft import __version__
 from weft.errors import InvalidInput
+from weft.interfaces.forwarded import is_forwarded
 from weft.interfaces.mcp import INSTRUCTIONS, ServedStore, Settings, answer_hooks_of
 from weft.interfaces.mcp.protocol import SERVER_INFO, ProtocolError, answer_request
 
@@ -52,7 +55,9 @@ def serve_http(settings: Settings, host: str, port: int, announce: Callable[[str
 
     served = ServedStore(settings)
     # Stateless, so that a client may reconnect or be balanced over several servers.
-    app = make_server(served).streamable_http_app(host=host, json_response=True, stateless_http=True)
+    app = _refuse_proxies(
+        make_server(served).streamable_http_app(host=host, json_response=True, stateless_http=True)
+    )
     with _listen(host, port) as listener:
         shown_host = f"[{host}]" if ":" in host else host
         announce(f"http://{shown_host}:{listener.getsockname()[1]}/mcp")
@@ -61,6 +66,19 @@ def serve_http(settings: Settings, host: str, port: int, announce: Callable[[str
                 uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
         finally:
             served.close()
+
+
+def _refuse_proxies(app: ASGIApp) -> ASGIApp:
+    """Return the app for this machine alone: whoever asks through a proxy may be anybody."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and is_forwarded(scope["headers"]):
+            told = "Only this machine is served, and no proxies. Serve others with `weft serve` and keys."
+            await PlainTextResponse(told, 403)(scope, receive, send)
+            return
+        await app(scope, receive, send)
+
+    return answer
 
 
 def _listen(host: str, port: int) -> socket.socket:

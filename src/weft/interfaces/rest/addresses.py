@@ -9,16 +9,13 @@ from msgspec import Struct
 from starlette.types import Scope as Connection
 
 from weft.errors import InvalidInput
+from weft.interfaces.forwarded import is_forwarded
 from weft.interfaces.rest.problems import Problem
 
 _HOST: Final = re.compile(rb"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}))(?::([0-9]{1,5}))?\Z")
 """A Host header: a name, an IPv4 address or an IPv6 address in brackets, and perhaps a port."""
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 """The names under which this machine asks itself."""
-_FORWARDED: Final = frozenset(
-    {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
-)
-"""Headers that only a proxy sends: a request that has one does not come from where its connection comes from."""
 _MOST_FORWARDED: Final = 20
 """Addresses in a chain of proxies; a longer chain is a forgery."""
 
@@ -46,17 +43,17 @@ def read_peer(connection: Connection, exposure: Exposure) -> Peer:
     client = connection.get("client")
     address = client[0] if client else ""
     host = _only_host([value for name, value in headers if name == b"host"])
-    forwarded = {name for name, _ in headers} & _FORWARDED
+    forwarded = is_forwarded(headers)
+    is_by_local_name = is_loopback(address) and not forwarded and host in _LOOPBACK_NAMES
+    from_proxy = _is_trusted(address, exposure.proxies)
     if exposure.proxies:
-        from_proxy = _is_trusted(address, exposure.proxies)
         if not from_proxy and not is_loopback(address):
             raise Problem(403, "This service is asked through its proxy only. Ask the proxy's address.")
         if from_proxy and forwarded:
             address, host = _read_forwarded(headers, address, host, exposure)
-    is_local = (
-        is_loopback(address) and not forwarded and host in _LOOPBACK_NAMES and not _is_of_another_site(headers)
-    )
-    if exposure.hosts and host not in exposure.hosts and not is_local:
+    # A proxy on this machine may send no such header, and asks by the name that it was told.
+    is_local = is_by_local_name and not from_proxy and not _is_of_another_site(headers)
+    if exposure.hosts and host not in exposure.hosts and not is_by_local_name:
         raise Problem(421, f"Nothing is served under the name {host!r}. Ask by a name that the service has.")
     return Peer(address, host, is_local)
 

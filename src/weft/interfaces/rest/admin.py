@@ -138,8 +138,8 @@ def export_tenant(tenant: TenantName, service: Service, caller: CurrentCaller) -
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-async def _read_lines(request: Request) -> list[bytes]:
-    return [line for line in (await request.body()).split(b"\n") if line.strip()]
+async def _read_body(request: Request) -> bytes:
+    return await request.body()
 
 
 @router.post(
@@ -149,7 +149,7 @@ async def _read_lines(request: Request) -> list[bytes]:
 )
 def import_tenant(
     tenant: TenantName,
-    lines: Annotated[list[bytes], Depends(_read_lines)],
+    body: Annotated[bytes, Depends(_read_body)],
     service: Service,
     caller: CurrentCaller,
 ) -> Response:
@@ -157,6 +157,7 @@ def import_tenant(
     if caller.tenants is not None and tenant not in caller.tenants:
         raise Problem(404, f"There is no tenant {tenant!r} that this caller may manage.")
     _check_writable(service)
+    lines = [line for line in body.split(b"\n") if line.strip()]
     done = tenants.import_lines(service.weft(), lines, tenant, lambda other: bool(caller.readable([other])))
     service.audit.write("import", key=caller.key, tenant=tenant, nodes=done.nodes, edges=done.edges)
     return answer(asdict(done))

@@ -3,6 +3,7 @@
 It runs in this process, or in several that each open the store themselves.
 """
 
+import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import anyio.to_thread
+import orjson
 from fastapi import APIRouter, FastAPI
 from msgspec.structs import replace
 from starlette.responses import PlainTextResponse, Response
@@ -36,6 +38,7 @@ from weft.interfaces.rest.responses import ProblemDocument
 from weft.interfaces.rest.routes_page import routes_page
 from weft.interfaces.rest.served_store import Served, Serving
 from weft.interfaces.rest.threads import prepare_threads
+from weft.runtime.heaps import give_back
 
 _DOCUMENTED_ERRORS: Final = (400, 401, 403, 404, 405, 408, 409, 412, 413, 414, 415, 422, 429, 431, 503)
 """The statuses of errors that the description of every route names."""
@@ -46,6 +49,9 @@ _DRAIN_SECONDS: Final = 30
 _WORKER_SILENCE_SECONDS: Final = 60
 """Seconds after which a worker process that says nothing is killed and started anew: with uvicorn's five, workers
 that only had to wait for a busy machine were killed together with the answers they were at."""
+_TRIM_SECONDS: Final = 60.0
+"""Seconds between two times that a process gives back the memory which it holds free. Without it a process held a
+third more after an hour than its values take."""
 _WORKER: Final = "weft.interfaces.rest.app:make_worker_app"
 """The function that every worker process calls, by name, because nothing else can be handed to a new process."""
 _LOOP: Final = "weft.interfaces.rest.connections:BoundedLoop"
@@ -65,6 +71,8 @@ def make_app(served: Served) -> FastAPI:
         # FastAPI's pages load their viewers from a public network.
         docs_url=None,
         redoc_url=None,
+        # FastAPI writes the description anew for everybody who asks; ours is written once.
+        openapi_url=None,
     )
     app.state.served = served
     for router in (
@@ -79,14 +87,30 @@ def make_app(served: Served) -> FastAPI:
     ):
         app.include_router(router)
     problems.install(app)
-    app.add_api_route("/docs", lambda: routes_page(app.openapi()), include_in_schema=False)
-    # Last, because another route would make the description anew.
-    _describe_keys_as_optional(app.openapi())
+    description = app.openapi()
+    _describe_keys_as_optional(description)
+    _add_descriptions(app, description)
     # Middleware that is added last runs first: what the gate refuses is measured too.
     app.add_middleware(Gate, served=served)
     access = open_access_log(served.serving.access_log)
     app.add_middleware(Observed, metrics=served.metrics, audit=served.audit, access=access)
     return app
+
+
+def _add_descriptions(app: FastAPI, description: dict[str, Any]) -> None:
+    """Add the routes that give the description of all routes, as a page and for programs."""
+    page, document = routes_page(description), orjson.dumps(description)
+
+    async def show_page() -> Response:
+        return Response(page.body, headers=dict(page.headers))
+
+    async def show_document() -> Response:
+        return Response(document, media_type="application/json")
+
+    app.add_api_route("/docs", show_page, include_in_schema=False)
+    app.add_api_route("/openapi.json", show_document, include_in_schema=False)
+    # Routes that are added let the app make another description, without our changes to it.
+    app.openapi = lambda: description  # type: ignore[method-assign]
 
 
 def _describe_keys_as_optional(description: dict[str, Any]) -> None:
@@ -112,9 +136,20 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     # Set here, because the limiter belongs to the event loop, which runs only now.
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     served: Served = app.state.served
+    trimming = asyncio.create_task(_trim_heaps())
     with answer_hooks(served.weft, lambda: served.serving.store):
         yield
+    trimming.cancel()
     served.close()
+
+
+async def _trim_heaps() -> None:
+    """Give back what the heaps hold free, every now and then."""
+    while True:
+        await asyncio.sleep(_TRIM_SECONDS)
+        # In a thread: it looks through the whole heap, which takes milliseconds.
+        if not await anyio.to_thread.run_sync(give_back):
+            return
 
 
 @health.get("/healthz")

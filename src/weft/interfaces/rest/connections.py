@@ -69,19 +69,22 @@ class BoundedProtocol(HttpToolsProtocol):
         """Accept a connection; where there are too many, the one that has been silent for longest makes room."""
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
-            # Whoever opens many and sends nothing, or only slowly, pushes out its own.
-            silent = [each for each in self.connections if isinstance(each, BoundedProtocol) and each.is_silent()]
-            if not silent:
+            # Whoever opens many and sends nothing, or only slowly, or takes no answer, pushes out its own.
+            waiting = [
+                each for each in self.connections if isinstance(each, BoundedProtocol) and each.is_waiting()
+            ]
+            if not waiting:
                 self._refuse("503 Service Unavailable", "There are too many connections. Try again in a moment.")
                 return
-            min(silent, key=lambda each: each.silent_since).transport.abort()
+            min(waiting, key=lambda each: each.silent_since).transport.abort()
         self.silent_since = self.loop.time()
         self._start_head()
 
-    def is_silent(self) -> bool:
-        """Return whether nothing is asked here: no request has begun, or its head is not complete."""
-        is_between = self._in_head and (self.cycle is None or self.cycle.response_complete)
-        return is_between and bool(self.silent_since) and not self.transport.is_closing()
+    def is_waiting(self) -> bool:
+        """Return whether the caller has to go on: to ask, to end its request, or to take what was sent to it."""
+        is_asked = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+        is_read = not self.transport.get_write_buffer_size()
+        return not (is_asked and is_read) and bool(self.silent_since) and not self.transport.is_closing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the timers with the connection."""
@@ -125,9 +128,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Begin the request."""
         self._in_head, self._framing_bytes, self._body_bytes = False, 0, 0
+        self.silent_since = self.loop.time()
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+        if self.parser.should_upgrade() and _announces_body(self.headers):
+            # The parser takes what follows for another protocol, and the request for one without a body.
+            raise ValueError("a request with a body asks for another protocol")
         if not self.url.startswith((b"/", b"*")):
             # A name in the request line goes before the one in Host. Where they differ there are two names, and a
             # request with two is refused.
@@ -207,6 +214,14 @@ class BoundedProtocol(HttpToolsProtocol):
             if timer is not None:
                 timer.cancel()
         self._head_timer = self._linger_timer = self._send_timer = None
+
+
+def _announces_body(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Return whether a body follows these headers."""
+    return any(
+        name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0")
+        for name, value in headers
+    )
 
 
 def prepare_connections() -> None:

@@ -8,6 +8,7 @@ counted, and it waits for a place in its lane. Only then a route sees it, with a
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from hashlib import blake2b
 from typing import Final
 
@@ -17,10 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.errors import WeftError
 from weft.interfaces.rest import idempotency
-from weft.interfaces.rest.access import READING_METHODS, Caller, admit, needed_scope
+from weft.interfaces.rest.access import READING_METHODS, Caller, admit, is_under, needed_scope
 from weft.interfaces.rest.addresses import read_peer
 from weft.interfaces.rest.idempotency import KeptAnswer
-from weft.interfaces.rest.lanes import Lane, Lanes, choose_lane
+from weft.interfaces.rest.lanes import Lane, LaneName, Lanes, choose_lane
 from weft.interfaces.rest.problems import Problem, problem_response
 from weft.interfaces.rest.served_store import Served
 from weft.runtime.deadline import Deadline, limit
@@ -61,6 +62,10 @@ _MAX_HEADERS_BYTES: Final = 32 * _KIB
 """Bounds on a head. A path is long because a query may name tenants and tags in any script."""
 _REMEMBERED_PATH: Final = "/api/context"
 """The path whose answers are remembered."""
+_SECRET_PATHS: Final = ("/api/keys",)
+"""The beginning of the paths whose answers hold the secret of a key, of which only a hash is kept."""
+_UNBOUNDED_PATH: Final = "/healthz"
+"""The path that is answered however many ask: it takes no thread and does not look at the store."""
 _WATCH_AFTER_SECONDS: Final = 0.05
 """Seconds after which it is watched whether the caller is still there: most answers are given sooner."""
 
@@ -97,12 +102,12 @@ class Gate:
 
     async def _handle(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         check_head(scope)
+        check_framing(scope)
         state = scope.setdefault("state", {})
         state["peer"] = peer = read_peer(scope, self._served.serving.exposure)
         state["caller"] = caller = admit(scope, peer, self._served)
         if caller is None:
-            with self._holding() as held:
-                await self._app(scope, _replay(await held.read(receive, scope), receive), answer)
+            await self._answer_anybody(scope, receive, answer)
             return
         # Counted before the body is read, so that no caller can hold more than its share of the memory.
         with self._counting(caller), self._holding() as held:
@@ -110,24 +115,38 @@ class Gate:
             self._served.quotas.receive(caller.key, len(body))
             needed = needed_scope(scope["method"], scope["path"])
             state["lane"] = name = choose_lane(scope["path"], needed, body)
-            lane = self._lanes.get(name)
             deadline = Deadline(self._served.serving.answer_seconds)
             check_media_type(scope, body)
             is_remembered = (scope["method"], scope["path"]) == ("POST", _REMEMBERED_PATH)
             if is_remembered and await self._answer_again(scope, body, deadline, answer):
                 return
-            try:
-                await lane.enter(deadline, caller.key)
-            except Problem:
-                self._served.metrics.shed.labels(str(name)).inc()
-                raise
-            answer.lane = lane
+            await self._enter(name, deadline, caller.key, answer)
             try:
                 async with _stopped_when_left(receive, deadline):
                     with limit(deadline):
                         await self._answer_once(scope, body, receive, answer)
             finally:
                 answer.leave_lane()
+
+    async def _answer_anybody(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        """Answer a request for a public path, which needs no key."""
+        # Without its body, which no such path reads: whoever sends it slowly would hold a connection meanwhile.
+        if scope["path"] != _UNBOUNDED_PATH:
+            await self._enter(LaneName.PUBLIC, Deadline(self._served.serving.answer_seconds), "", answer)
+        try:
+            await self._app(scope, _replay(b"", receive), answer)
+        finally:
+            answer.leave_lane()
+
+    async def _enter(self, name: LaneName, deadline: Deadline, caller: str, answer: "_Answer") -> None:
+        """Wait for a place in a lane, which is left when the answer begins."""
+        lane = self._lanes.get(name)
+        try:
+            await lane.enter(deadline, caller)
+        except Problem:
+            self._served.metrics.shed.labels(str(name)).inc()
+            raise
+        answer.lane = lane
 
     async def _answer_again(self, scope: Scope, body: bytes, deadline: Deadline, answer: "_Answer") -> bool:
         """Send the remembered answer to the same question if it is still true; say whether there was one."""
@@ -172,7 +191,9 @@ class Gate:
         try:
             await self._app(scope, _replay(body, receive), answer)
         finally:
-            await anyio.to_thread.run_sync(kept.finish, caller, key, answer.recorded())
+            is_secret = is_under(scope["path"], _SECRET_PATHS)
+            finish = partial(kept.finish, caller, key, answer.recorded(), is_secret=is_secret)
+            await anyio.to_thread.run_sync(finish)
 
     @contextmanager
     def _counting(self, caller: Caller) -> Iterator[None]:
@@ -305,6 +326,13 @@ def check_head(scope: Scope) -> None:
     headers = scope["headers"]
     if len(headers) > _MAX_HEADERS or sum(len(name) + len(value) for name, value in headers) > _MAX_HEADERS_BYTES:
         raise Problem(431, f"Send at most {_MAX_HEADERS} headers of {_MAX_HEADERS_BYTES:,} bytes together.")
+
+
+def check_framing(scope: Scope) -> None:
+    """Refuse a body in an encoding that is not undone here."""
+    for name, value in scope["headers"]:
+        if name == b"transfer-encoding" and value.strip().lower() != b"chunked":
+            raise Problem(400, "Bodies are taken whole or in chunks. Send it without another Transfer-Encoding.")
 
 
 def check_media_type(scope: Scope, body: bytes) -> None:

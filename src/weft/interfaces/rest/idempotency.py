@@ -26,6 +26,8 @@ _MOST_OF_A_CALLER: Final = 10_000
 """Answers that are kept for one caller, the newest."""
 _LARGEST_ANSWER: Final = 256 << 10
 """Bytes of an answer that is kept; a larger one is only remembered as done."""
+_MOST_BYTES_OF_A_CALLER: Final = 32 << 20
+"""Bytes of the answers that are kept for one caller; of older ones it is only remembered that they were given."""
 _LONGEST_KEY: Final = 255
 _LOCK_SECONDS: Final = 5.0
 _TABLES: Final = """
@@ -65,6 +67,12 @@ class KeptAnswers:
             ).fetchone()
             if row is not None and row[0] != digest:
                 raise Problem(422, "This Idempotency-Key was used for another request. Use a new one.")
+            if row is not None and row[2] is not None and row[4] is None:
+                raise Problem(
+                    409,
+                    f"The request with this Idempotency-Key was done ({row[2]}), and is not done again. Its "
+                    "answer is not kept, because it is large, old or a secret. Read what is there now.",
+                )
             if row is not None and row[2] is not None:
                 return KeptAnswer(row[2], _headers_from(row[3]), row[4])
             if row is not None and row[1] > now - _UNFINISHED_SECONDS:
@@ -76,20 +84,35 @@ class KeptAnswers:
             self._make_room(connection, caller)
         return None
 
-    def finish(self, caller: str, key: str, answer: KeptAnswer | None) -> None:
-        """Keep the answer; None forgets the request, so that it may be tried again."""
+    def finish(self, caller: str, key: str, answer: KeptAnswer | None, *, is_secret: bool = False) -> None:
+        """Keep the answer; None forgets the request, so that it may be tried again.
+
+        Of an answer that is secret or large it is only kept that it was given.
+        """
         place = (caller, key)
         with self._writing() as connection:
-            if answer is None or len(answer.body) > _LARGEST_ANSWER:
+            if answer is None:
                 connection.execute("DELETE FROM requests WHERE caller = ? AND key = ?", place)
-            else:
-                headers = "\n".join(
-                    f"{name.decode('latin-1')}: {value.decode('latin-1')}" for name, value in answer.headers
-                )
-                connection.execute(
-                    "UPDATE requests SET status = ?, headers = ?, body = ? WHERE caller = ? AND key = ?",
-                    (answer.status, headers, answer.body, *place),
-                )
+                return
+            headers = "\n".join(
+                f"{name.decode('latin-1')}: {value.decode('latin-1')}" for name, value in answer.headers
+            )
+            body = None if is_secret or len(answer.body) > _LARGEST_ANSWER else answer.body
+            connection.execute(
+                "UPDATE requests SET status = ?, headers = ?, body = ? WHERE caller = ? AND key = ?",
+                (answer.status, headers, body, *place),
+            )
+            self._drop_bodies(connection, caller)
+
+    @staticmethod
+    def _drop_bodies(connection: sqlite3.Connection, caller: str) -> None:
+        """Drop the oldest answers of a caller beyond its bytes; that they were given is kept."""
+        connection.execute(
+            "UPDATE requests SET body = NULL WHERE caller = :caller AND status IS NOT NULL AND key IN ("
+            "SELECT key FROM (SELECT key, sum(length(body)) OVER (ORDER BY begun DESC, key) AS held"
+            " FROM requests WHERE caller = :caller) WHERE held > :most)",
+            {"caller": caller, "most": _MOST_BYTES_OF_A_CALLER},
+        )
 
     @staticmethod
     def _make_room(connection: sqlite3.Connection, caller: str) -> None:

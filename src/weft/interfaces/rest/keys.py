@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from weft.interfaces.keys import EVERY_TENANT, Grant, Key, KeyRing, Limits, Scope
+from weft.interfaces.keys import EVERY_TENANT, Grant, Key, KeyRing, Limits, Scope, renewed_end
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service, is_under
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.problems import Problem, StrictRoute
@@ -109,16 +109,17 @@ def list_keys(service: Service, caller: CurrentCaller) -> Response:
 @router.post("/api/keys/{key_id}/rotation", status_code=201, response_model=NewKeyOutput)
 def rotate_key(key_id: KeyId, body: RotationInput, service: Service, caller: CurrentCaller) -> Response:
     """Make a key with the rights of an old one, which goes on for some hours."""
-    old = _managed(service.keys, caller, key_id)
+    old, now = _managed(service.keys, caller, key_id), datetime.now(UTC)
     # The replacement lives as long as the old one was meant to, which may be longer than the caller's own key.
     if old.id != caller.key:
-        if caller.expires and (not old.expires or old.expires > caller.expires):
+        ends, own_end = renewed_end(old, now), datetime.fromisoformat(caller.expires) if caller.expires else None
+        if own_end is not None and (ends is None or ends > own_end):
             raise Problem(
-                403, "This key would live longer than the one that replaces it. Use one that lives as long."
+                403, "The new key would live longer than the one that makes it. Use one that lives as long."
             )
         # Whoever replaces a key is told its secret, and can use it.
         _check_bounds(caller, old.limits, old.routes)
-    key, token = service.keys.rotate(key_id, timedelta(hours=body.overlap_hours), datetime.now(UTC))
+    key, token = service.keys.rotate(key_id, timedelta(hours=body.overlap_hours), now)
     return answer({**_shape(key, {}), "key": token, "notes": []}, 201)
 
 

@@ -41,6 +41,7 @@ class LaneName(StrEnum):
     WRITE = "write"
     BULK = "bulk"
     ADMIN = "admin"
+    PUBLIC = "public"
 
 
 class LaneSize(Struct, frozen=True):
@@ -61,6 +62,8 @@ SIZES: Final = {
     LaneName.WRITE: LaneSize(1, 16, 5.0),
     LaneName.BULK: LaneSize(1, 8, 30.0),
     LaneName.ADMIN: LaneSize(2, 16, 10.0),
+    # What needs no key, so that nobody without one can keep the threads from those who have one.
+    LaneName.PUBLIC: LaneSize(4, 64, 5.0),
 }
 SIZES_ON_SERVER: Final = {**SIZES, LaneName.WRITE: LaneSize(4, 64, 20.0)}
 """The lanes over a store on a server, which takes several writes at once."""

@@ -18,6 +18,10 @@ MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER: Final = 1
 """Seconds after which a caller may ask again: a store that is locked or replaced is back by then."""
 
+_MOST_ERRORS: Final = 100
+"""Wrong values that an answer describes: a batch may hold thousands."""
+_LONGEST_FIELD: Final = 300
+"""Characters of the place of a wrong value, which may be a name that the caller chose."""
 _UNUSABLE: Final = (
     "The store cannot be used now. Try again in a moment. Its operator finds the reason in the service's log, and "
     "`weft doctor` says what to do."
@@ -117,10 +121,12 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        errors = [_describe_error(found) for found in error.errors()]
-        status = 400 if any(found["type"] == "json_invalid" for found in error.errors()) else 422
+        found = error.errors()
+        errors = [_describe_error(each) for each in found[:_MOST_ERRORS]]
+        status = 400 if any(each["type"] == "json_invalid" for each in found) else 422
         first = f"{errors[0]['field']}: {errors[0]['detail']}"
-        more = f" ({len(errors) - 1} more below)" if len(errors) > 1 else ""
+        below = f", the first {len(errors) - 1} of them below" if len(found) > len(errors) else " below"
+        more = f" ({len(found) - 1} more{below})" if len(found) > 1 else ""
         return document(status, f"{first}{more}. Correct it and send again.", request.url.path, errors)
 
     @app.exception_handler(HTTPException)
@@ -165,7 +171,7 @@ def _describe_error(error: Mapping[str, Any]) -> dict[str, str]:
     # Only short plain values are repeated; an object may be the whole body.
     value = error.get("input")
     value_shown = f" (given {repr(value)[:80]})" if isinstance(value, str | int | float) else ""
-    return {"field": ".".join(path) or "body", "detail": f"{error['msg']}{value_shown}"}
+    return {"field": ".".join(path)[:_LONGEST_FIELD] or "body", "detail": f"{error['msg']}{value_shown}"}
 
 
 class StrictRequest(Request):

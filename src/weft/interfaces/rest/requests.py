@@ -27,6 +27,7 @@ _MAX_CONTENT_VALUES: Final = 20_000
 """Bounds on the content of a node: deeper or larger values would make one request cost what a thousand do."""
 _MAX_TEXTS: Final = 100
 _MAX_PARAMETERS: Final = 50
+_MAX_FIELDS: Final = 32
 """Bounds on the lists and mappings of a request for a page; profiles have a handful of parameters."""
 _MAX_QUERY_NAMES: Final = 16
 """Tenants in a query string: with others of the longest names in any script it still fits the bound on paths."""
@@ -128,14 +129,26 @@ def _check_name(text: str) -> str:
     return text
 
 
+def _few(most: int) -> BeforeValidator:
+    """Return a check that a mapping is small, before each of its values would be checked and told as wrong."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, dict) and len(value) > most:
+            raise PydanticCustomError("too_long", "at most {most} names", {"most": most})
+        return value
+
+    return BeforeValidator(check)
+
+
 Name = Annotated[
     str, Field(min_length=1, max_length=200, json_schema_extra=described(NAME)), AfterValidator(_check_name)
 ]
-Tenants = Annotated[list[Name], Field(max_length=256)]
+# Of a list of names only the first that is wrong is told: a thousand nodes have a hundred tags each.
+Tenants = Annotated[list[Name], Field(max_length=256, fail_fast=True)]
 Kind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Content = Annotated[dict[str, Any], AfterValidator(_check_content)]
-Tags = Annotated[list[Name], Field(max_length=100)]
+Tags = Annotated[list[Name], Field(max_length=100, fail_fast=True)]
 Query = Annotated[str, Field(max_length=20_000)]
 
 
@@ -162,9 +175,9 @@ class FilterInput(Body):
     kinds: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
     tags: Tags = Field(default_factory=list)
     sources: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
-    where: dict[Name, Name] = Field(
+    where: Annotated[dict[Name, Name], _few(_MAX_FIELDS)] = Field(
         default_factory=dict,
-        max_length=32,
+        max_length=_MAX_FIELDS,
         description="Fields and their values.",
         json_schema_extra={"additionalProperties": False},
     )
@@ -196,7 +209,8 @@ def _model_field(field: RequestField) -> Any:
         kind: Any = Annotated[list[Query], Field(max_length=_MAX_TEXTS)]
         return kind, Field(default_factory=list, description=field.help)
     if field.kind == "mapping":
-        kind = dict[Annotated[str, Field(min_length=1, max_length=200)], str | int | float | bool]
+        mapping = dict[Annotated[str, Field(min_length=1, max_length=200)], str | int | float | bool]
+        kind = Annotated[mapping, _few(_MAX_PARAMETERS)]
         return kind, Field(default_factory=dict, max_length=_MAX_PARAMETERS, description=field.help)
     if field.kind == "number":
         return int | None, Field(None, ge=field.least, le=field.most or LARGEST_ID, description=field.help)
@@ -286,7 +300,7 @@ class NodeInput(Body):
     summary: Annotated[str, Field(max_length=100_000)] | None = None
     content: Content = Field(default_factory=dict)
     tags: Tags = Field(default_factory=list)
-    aliases: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
+    aliases: Tags = Field(default_factory=list)
 
 
 class NodeChange(Body):
@@ -301,7 +315,7 @@ class NodeChange(Body):
     summary: Annotated[str, Field(max_length=100_000)] | None = None
     content: Content | None = None
     tags: Tags | None = None
-    aliases: Annotated[list[Name], Field(max_length=100)] | None = None
+    aliases: Tags | None = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:
