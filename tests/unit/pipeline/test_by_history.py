@@ -190,3 +190,21 @@ def test_which_change_fixed_something_about_an_option_is_told_by_the_lines_that_
     assert heading == "Gate.__init__: 1 commit"
     # The oldest brought the option, and what does not touch it is no change of it.
     assert wanted == ["Sit down earlier"]
+
+
+def test_which_commit_added_an_option_is_told_by_the_oldest_line_that_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    git(folder, "init", "-b", "main")
+    for day in range(1, 13):
+        # Each commit changes the line that names the option.
+        (folder / "gate.py").write_text(
+            f"class Gate:\n    def enter(self, hour, open_late=False):\n        return open_late or hour < {day}\n"
+        )
+        git(folder, "add", ".")
+        git(folder, "commit", "-m", "Build a gate" if day == 1 else f"Close the gate at {day}", day=day)
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(folder)
+        page = weft.context("which commit added `open_late`?")
+    worth = {entry.title: entry.parts.get("shape_history", 0.0) for entry in page.ledger}
+    assert max(worth, key=worth.__getitem__) == "Build a gate"
