@@ -376,10 +376,8 @@ def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Cand
 
 def _lower(candidate: Candidate) -> Candidate:
     # What a question asks for by its shape, such as the callers of a function, is wanted wherever it stands.
-    if candidate.parts.get("shape"):
-        return candidate
-    factor = _AMONG_DOCUMENTS_FACTOR * candidate.parts.get("shape_factor", 1.0)
-    return replace(candidate, parts={**candidate.parts, "shape_factor": factor})
+    lowered = {"shape_factor": _AMONG_DOCUMENTS_FACTOR * candidate.parts.get("shape_factor", 1.0)}
+    return candidate if candidate.parts.get("shape") else replace(candidate, parts={**candidate.parts, **lowered})
 
 
 def _with_file_part(candidate: Candidate, terms: frozenset[str], lift: float) -> Candidate:
