@@ -70,7 +70,7 @@ class KeptAnswers:
             if row is not None and row[2] is not None and row[4] is None:
                 raise Problem(
                     409,
-                    f"The request with this Idempotency-Key was done, with status {row[2]}, and is not done again. "
+                    f"The request with this Idempotency-Key was done with status {row[2]}, and is not done again. "
                     "Its answer is not kept, because it is large, old or a secret. Read what is there now.",
                 )
             if row is not None and row[2] is not None:
