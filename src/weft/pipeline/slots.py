@@ -15,7 +15,7 @@ from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
 from weft.profiles.types import Block, Order, Part, Section
 from weft.scoring.snippets import SCORE_DECIMALS
-from weft.text import is_code
+from weft.text import find_signature, is_blank, is_code
 
 _PART_STEP: Final = 0.02
 """The amount by which each further snippet of a part that was asked for counts less than the one before it."""
@@ -49,6 +49,22 @@ class RankedSnippets(Struct, frozen=True):
     """The cost of a candidate's item besides its text, without and with its signature, once it was asked for."""
     signatures: dict[int, tuple[int, int] | None] = field(default_factory=dict)
     """The lines of a candidate's signature, which stand above any excerpt of its code."""
+
+    def signature_of(self, owner: int, candidate: Candidate) -> tuple[int, int] | None:
+        """Return the lines of the signature of an owner's definition; None for anything else."""
+        if owner not in self.signatures:
+            # What was cut out for the question, such as a call, is shown alone.
+            is_signed = is_code(candidate.node.language) and candidate.window is None
+            known = str(candidate.node.fields.get("signature") or "") if is_signed else ""
+            self.signatures[owner] = find_signature(candidate.node.text, known)
+        return self.signatures[owner]
+
+    def adjoins_next(self, index: int, candidates: Sequence[Candidate]) -> bool:
+        """Return whether a snippet and the following one are neighbours in one text."""
+        following = index + 1
+        if following >= len(self.owner) or self.owner[index] != self.owner[following]:
+            return False
+        return is_blank(candidates[self.owner[index]].node.text, self.end[index], self.start[following])
 
     def put_best_first(self) -> None:
         """List the snippets best first; candidates come in their total order, and ties keep it."""
