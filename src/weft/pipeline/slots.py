@@ -27,6 +27,17 @@ _SHOWN_SHARE: Final = 0.5
 """The share of a span's lines beyond which it is a repeat where other items show them."""
 _QUOTING_BLOCKS: Final = frozenset({"text", "code", "bullet"})
 """The blocks that print an item's text."""
+_MAX_CODE_SHARE: Final = 0.4
+"""The share of the page that one definition may take while others have something to say."""
+_ANSWER_TOKENS: Final = 1_000
+"""The tokens up to which a text may go beyond its share: an answer in several parts needs so many."""
+_BEYOND_SHARE: Final = 2.0
+"""How many times its share a text may then take: four fifths of a page instead of two. With three, one of six
+answers that stand in long documents was lost at 700 tokens."""
+_LEFT_TOKENS: Final = 150
+"""The tokens that it leaves to others all the same, enough for the best of another text,"""
+_MIN_BEYOND: Final = 0.6
+"""unless less than this share of the page were left to itself."""
 
 HeadingCost = Callable[[str, "str | Candidate"], int]
 """Returns the tokens of a heading, by its kind (section, group or part) and its words or subject."""
@@ -109,6 +120,18 @@ class Slot(Struct, frozen=True):
     groups: tuple[str, ...] = ()
     snippets: RankedSnippets | None = None
     """The snippets of its candidates, where these are printed by snippet."""
+
+    def limit_of_text(self, share_tokens: float, *, is_code: bool, is_new: bool) -> float:
+        """Return what a text that is printed by snippet may cost: with its first snippet, or a further one."""
+        if self.cap is None:
+            return float("inf")
+        cap = share_tokens * self.cap
+        most = max(share_tokens - _LEFT_TOKENS, share_tokens * _MIN_BEYOND)
+        beyond = max(cap, min(cap * _BEYOND_SHARE, most))
+        if is_code:
+            # The best snippet of a definition is not passed over for a worse one that is shorter.
+            return beyond if is_new else min(cap, share_tokens * _MAX_CODE_SHARE)
+        return max(cap, min(beyond, _ANSWER_TOKENS))
 
 
 class PlacedSlot(Struct, frozen=True):

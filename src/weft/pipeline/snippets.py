@@ -73,17 +73,6 @@ _MAX_SAVED_TOKENS: Final = _GAP_TOKENS - _JOIN_TOKENS
 """How much less than its own tokens a snippet can cost: between two others it takes away the mark of a gap."""
 _CHARACTERS_PER_TOKEN: Final = 4
 """The guess for snippets that were stored without a count."""
-_MAX_CODE_SHARE: Final = 0.4
-"""The share of the page that one definition may take while others have something to say."""
-_ANSWER_TOKENS: Final = 1_000
-"""The tokens up to which a text may go beyond its share: an answer in several parts needs so many."""
-_BEYOND_SHARE: Final = 2.0
-"""How many times its share a text may then take: four fifths of a page instead of two. With three, one of six
-answers that stand in long documents was lost at 700 tokens."""
-_LEFT_TOKENS: Final = 150
-"""The tokens that it leaves to others all the same, enough for the best of another text,"""
-_MIN_BEYOND: Final = 0.6
-"""unless less than this share of the page were left to itself."""
 _MAX_LINE: Final = 120
 """Characters of a line before a snippet of code that are shown with it; a longer one is data or prose."""
 _FLOW_PART: Final = f"shape_{Shape.FLOW}"
@@ -241,16 +230,16 @@ class SnippetFiller(Struct):
     """Fills the slot instead where there is no room for a single snippet."""
     spent_on_snippets: int = 0
     code: list[bool] = field(default_factory=list)
-    asked: list[bool] = field(default_factory=list)
-    """Whether each candidate is a definition that the question asks for."""
+    missing: set[int] = field(default_factory=set)
+    """The definitions that the question asks for of which nothing stands yet, by their candidates' indexes."""
+    signed: set[int] = field(default_factory=set)
+    """The definitions of which the signature was placed by itself."""
 
     def __post_init__(self) -> None:
         """Look up once which candidates are code, and which of them are asked for."""
         self.code = [is_code(candidate.node.language) for candidate in self.slot.candidates]
-        self.asked = [
-            code and _DEFINITION_PART in one.parts
-            for code, one in zip(self.code, self.slot.candidates, strict=True)
-        ]
+        asked = [_DEFINITION_PART in candidate.parts for candidate in self.slot.candidates]
+        self.missing = {owner for owner, is_asked in enumerate(asked) if is_asked and self.code[owner]}
 
     @property
     def spent(self) -> int:
@@ -270,11 +259,8 @@ class SnippetFiller(Struct):
                 if left < MIN_ITEM_TOKENS:
                     return
                 # Most snippets stand already, or are too long for what is left, even if they close gaps.
-                fits = (
-                    self.snippets.tokens[index] <= left + _MAX_SAVED_TOKENS
-                    or self.asked[self.snippets.owner[index]]
-                )
-                if index not in self.chosen and fits:
+                may_fit = self.snippets.tokens[index] <= left + _MAX_SAVED_TOKENS
+                if index not in self.chosen and (may_fit or self.snippets.owner[index] in self.missing):
                     self.try_place(index, left, relaxed=relaxed)
         if not self.item_tokens:
             self.names_only = self.names_only or SlotFiller(self.slot, self.page, self.share_tokens)
@@ -285,8 +271,10 @@ class SnippetFiller(Struct):
         end = self.spent + tokens
         if index in self.chosen:
             return
-        if not self._place(index, tokens, relaxed=relaxed):
-            self._place_signature(self.snippets.owner[index], index, tokens)
+        if self._is_above_signature(index):
+            self._place_signature(index, tokens)
+        if not self._place(index, end - self.spent, relaxed=relaxed):
+            self._place_signature(index, tokens)
             return
         following = index + 1
         if self._leads_on(index) and following not in self.chosen and self._adjoins(index):
@@ -320,28 +308,29 @@ class SnippetFiller(Struct):
             return False
         headings = self._headings() if is_new else 0
         frame = self._frame(owner, shown[1]) if is_new else 0
-        total = cost + frame + headings
-        if total > tokens or (
-            not relaxed and self.item_tokens.get(owner, frame) + cost > self._cap(owner, is_new=is_new)
-        ):
+        total, item_tokens = cost + frame + headings, self.item_tokens.get(owner, frame) + cost
+        limit = self.slot.limit_of_text(self.share_tokens, is_code=self.code[owner], is_new=is_new)
+        if total > tokens or (not relaxed and item_tokens > limit):
             return False
         self.chosen.add(index)
-        self._book(shown, owner, self.item_tokens.get(owner, frame) + cost, total)
+        self._book(shown, owner, item_tokens, total)
         return True
 
-    def _place_signature(self, owner: int, index: int, tokens: float) -> None:
-        """Place the bare signature of a definition that is asked for, where its best snippet is too long."""
+    def _place_signature(self, index: int, tokens: float) -> None:
+        """Place the bare signature of a missing definition, if its best snippet is too long or a comment."""
+        owner = self.snippets.owner[index]
         signature = self._signature_before(owner, _ENDLESS)
-        if (
-            not self.asked[owner]
-            or owner in self.item_tokens
-            or signature is None
-            or not self._may_begin(owner, index)
-        ):
+        if owner not in self.missing or signature is None or not self._may_begin(owner, index):
             return
         frame, headings = self._frame(owner, _ENDLESS), self._headings()
         if frame + headings <= min(tokens, self.page.remaining):
+            self.signed.add(owner)
             self._book((self.slot.candidates[owner], *signature), owner, frame, frame + headings)
+
+    def _is_above_signature(self, index: int) -> bool:
+        """Return whether a snippet is a comment above the signature of a definition that is still to be shown."""
+        signature = self._signature_before(self.snippets.owner[index], _ENDLESS)
+        return signature is not None and self.snippets.end[index] <= signature[0]
 
     def _headings(self) -> int:
         """Return the cost of the headings that an item here is the first to need."""
@@ -349,6 +338,7 @@ class SnippetFiller(Struct):
 
     def _book(self, shown: tuple[Candidate, int, int], owner: int, item_tokens: int, total: int) -> None:
         """Note on the page what is shown of a candidate, and its cost."""
+        self.missing.discard(owner)
         self.item_tokens[owner] = item_tokens
         self.spent_on_snippets += total
         self.page.spent += total
@@ -377,17 +367,6 @@ class SnippetFiller(Struct):
         before = index - 1 in self.chosen and self._adjoins(index - 1)
         return before + (index + 1 in self.chosen and self._adjoins(index))
 
-    def _cap(self, owner: int, *, is_new: bool) -> float:
-        if self.slot.cap is None or self.share_tokens == UNLIMITED:
-            return UNLIMITED
-        cap = self.share_tokens * self.slot.cap
-        most = max(self.share_tokens - _LEFT_TOKENS, self.share_tokens * _MIN_BEYOND)
-        beyond = max(cap, min(cap * _BEYOND_SHARE, most))
-        if self.code[owner]:
-            # The best snippet of a definition is not passed over for a worse one that is shorter.
-            return beyond if is_new else min(cap, self.share_tokens * _MAX_CODE_SHARE)
-        return max(cap, min(beyond, _ANSWER_TOKENS))
-
     def _cost(self, index: int) -> int:
         """Return what a snippet adds to the page: its tokens, and the mark of a gap where it makes one."""
         snippets = self.snippets
@@ -397,7 +376,7 @@ class SnippetFiller(Struct):
         return tokens + _JOIN_TOKENS + (0 if is_whole else _GAP_TOKENS * (1 - self._count_joined(index)))
 
     def _frame(self, owner: int, start: int) -> int:
-        """Return the cost of an item whose first snippet begins here, besides that: its heading and its signature."""
+        """Return the cost of an item that begins here, besides its snippets: its heading, and its signature."""
         signature = self._signature_before(owner, start)
         key = owner, signature is not None
         frames = self.snippets.frames
@@ -443,8 +422,7 @@ class SnippetFiller(Struct):
 
     def _spans(self) -> dict[int, list[tuple[int, int]]]:
         """Return the printed spans by candidate, neighbours as one."""
-        # A definition of which no snippet stands has its signature alone.
-        spans: dict[int, list[tuple[int, int]]] = {owner: [] for owner in self.item_tokens}
+        spans: dict[int, list[tuple[int, int]]] = {owner: [] for owner in self.signed}
         last = -2
         for index in sorted(self.chosen):
             own = spans.setdefault(self.snippets.owner[index], [])
@@ -460,9 +438,10 @@ class SnippetFiller(Struct):
                 continue
             # A sentence of a comment may begin in the middle of a line, which code never does.
             own[:] = [(text.rfind("\n", max(at - _MAX_LINE, 0), at) + 1 or at, end) for at, end in own]
-            signature = self._signature_before(owner, own[0][0] if own else _ENDLESS)
-            if signature is not None:
-                own.insert(0, signature)
+            signature = self._signature_before(owner, _ENDLESS if owner in self.signed else own[0][0])
+            if signature is not None and not any(start <= signature[0] < end for start, end in own):
+                own.append(signature)
+                own.sort()
         return spans
 
     def _is_whole(self, owner: int, spans: list[tuple[int, int]]) -> bool:
