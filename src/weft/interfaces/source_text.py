@@ -280,9 +280,9 @@ def log_lines(weft: "Weft", name: str, view: View, limit: int) -> list[str]:
         commits = [row.node for row in rows]
         shown = commits[:limit]
         touched = _touched_names(shown, {node.origin.file for node in nodes}, reading)
-        of = {node.origin.source for node in (folder.files if folder else nodes)}
+        sources = {node.origin.source for node in (folder.files if folder else nodes)}
         shallow = reading.repositories.list_shallow(view.tenants) if reading.repositories else ()
-    cut_off = [source for source in shallow if source in of]
+    cut_off = [source for source in shallow if source in sources]
     notes = [describe_shallow(cut_off)] if cut_off else []
     what = one_line(folder.path if folder else nodes[0].title or nodes[0].key)
     if not commits:
