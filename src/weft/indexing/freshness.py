@@ -184,6 +184,17 @@ class Upkeep:
                 }
         return named
 
+    def list_shallow(self, tenants: Sequence[str]) -> Sequence[str]:
+        """Return the sources of these tenants that are shallow clones: their older commits are not here."""
+        from weft.sources.git.log import list_shallow_commits
+
+        roots = [(source, root) for (_, source), root in self.roots(tenants).items() if (root / ".git").exists()]
+        try:
+            return sorted({source for source, root in roots if list_shallow_commits(root)})
+        # Without git, nobody can tell.
+        except SourceError:
+            return ()
+
     def _repository(self, node: Node) -> Path | None:
         """Return the top of the working tree that a node was read from, if git keeps it."""
         root = self.roots([node.tenant]).get((node.tenant, node.origin.source))

@@ -11,6 +11,7 @@ from weft.model import Edge, Node, NodeRef, View
 from weft.pipeline.by_history import commits_in, commits_of
 from weft.pipeline.by_symbol import find_definitions
 from weft.pipeline.folders import Folder, find_folder_at
+from weft.pipeline.ledger import describe_shallow
 from weft.pipeline.lookup import Place, definition_at, find_file_nodes, look_up, read_place
 from weft.pipeline.outline import ALL_EDGES, file_members, shown_first
 from weft.pipeline.query import Reading
@@ -279,13 +280,17 @@ def log_lines(weft: "Weft", name: str, view: View, limit: int) -> list[str]:
         commits = [row.node for row in rows]
         shown = commits[:limit]
         touched = _touched_names(shown, {node.origin.file for node in nodes}, reading)
+        sources = {node.origin.source for node in (folder.files if folder else nodes)}
+        shallow = reading.repositories.list_shallow(view.tenants) if reading.repositories else ()
+    cut_off = [source for source in shallow if source in sources]
+    notes = [describe_shallow(cut_off)] if cut_off else []
     what = one_line(folder.path if folder else nodes[0].title or nodes[0].key)
     if not commits:
         hint = "`weft index` reads commits where it finds a git repository."
-        return [f"{what}: no commit in the store touched it. {hint}"]
+        return [f"{what}: no commit in the store touched it. {hint}", *notes]
     count = f"{len(shown)} of {len(commits):,}" if len(shown) < len(commits) else f"{len(commits):,}"
     lines = [f"{what}: {count} {'commits, newest first' if len(commits) > 1 else 'commit'}"]
-    return [*lines, *(_commit_line(node) + touched.get(node.id, "") for node in shown)]
+    return [*lines, *(_commit_line(node) + touched.get(node.id, "") for node in shown), *notes]
 
 
 def _touched_names(commits: Sequence[Node], files: set[str | None], reading: Reading) -> Mapping[int, str]:

@@ -29,6 +29,7 @@ from weft.pipeline.ledger import (
     list_citations,
     make_ledger,
     missing_embedder_note,
+    shallow_history_note,
 )
 from weft.pipeline.neighbours import SIGNAL as NEIGHBOURS
 from weft.pipeline.neighbours import add_neighbours
@@ -71,14 +72,7 @@ from weft.pipeline.shapes import (
     shapes_of,
     weigh_by_shape,
 )
-from weft.pipeline.slots import (
-    Outcome,
-    PlacedSlot,
-    doubtful_budget,
-    doubts,
-    pointers_slot_name,
-    section_slot,
-)
+from weft.pipeline.slots import Outcome, PlacedSlot, doubtful_budget, doubts, pointers_slot_name, section_slot
 from weft.pipeline.standing import (
     StandingRules,
     find_standing,
@@ -151,7 +145,12 @@ def assemble_with_outcomes(
         sources=list_citations(composed.items()),
         ledger=make_ledger(composed.outcomes, layout),
         manifest=build_manifest(composed.lines),
-        notes=(*preset_notes, *_list_notes(plan, gathered, layout, composed)),
+        notes=(
+            *preset_notes,
+            # Also where nothing is found: it may stand in a commit that is missing.
+            *shallow_history_note(request, reading),
+            *_list_notes(plan, gathered, layout, composed),
+        ),
         stats={
             "nodes_searched": gathered.searched,
             "nodes_expanded": gathered.reached,

@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from weft.model import Candidate, Citation, Context, Detail, Item, LedgerEntry, NodeRef
+from weft.model import Candidate, Citation, Context, Detail, Item, LedgerEntry, NodeRef, Request
 from weft.pipeline.plan import Plan
+from weft.pipeline.query import Reading
 from weft.pipeline.retrieve import Gathered
 from weft.pipeline.sections import Layout
-from weft.pipeline.shapes import MARK
+from weft.pipeline.shapes import MARK, asks_history, read_shapes
 from weft.pipeline.slots import Outcome
 from weft.ports import Snapshot
 from weft.profiles.types import Frame
@@ -168,3 +169,18 @@ def missing_embedder_note(gathered: Gathered) -> tuple[str, ...]:
     if query.vector is None and query.text.strip() and not query.notes:
         return ("No embedder is in use: candidates come from words and links alone.",)
     return ()
+
+
+def shallow_history_note(request: Request, reading: Reading) -> tuple[str, ...]:
+    """Say so to a question about history where commits are missing because a clone is shallow."""
+    asks = request.candidates is None and asks_history(read_shapes(request.question))
+    shallow = reading.repositories.list_shallow(request.view.tenants) if asks and reading.repositories else ()
+    return (describe_shallow(shallow),) if shallow else ()
+
+
+def describe_shallow(sources: Sequence[str]) -> str:
+    """Return the sentences that say that the older commits of some sources are missing, and how to get them."""
+    return (
+        f"Older commits are not in this clone of {', '.join(map(repr, sources))}, which is shallow: the oldest "
+        "here may not be the first. `git fetch --unshallow` there brings them, and `weft index` reads them."
+    )

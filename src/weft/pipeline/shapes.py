@@ -10,7 +10,7 @@ where nobody asked for history.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -153,6 +153,7 @@ class Shapes(Struct, frozen=True):
     spelled: tuple[str, ...] = ()  # names that neighbouring words would make, such as `jsonobject`
 
 
+@lru_cache(maxsize=64)
 def read_shapes(question: str) -> Shapes:
     """Return the shapes of a question; a question of no special shape has an empty record."""
     prose, frames, errors = _split_log(question)

@@ -15,7 +15,7 @@ from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
 from weft.profiles.types import Block, Order, Part, Section
 from weft.scoring.snippets import SCORE_DECIMALS
-from weft.text import is_code
+from weft.text import find_signature, is_blank, is_code
 
 _PART_STEP: Final = 0.02
 """The amount by which each further snippet of a part that was asked for counts less than the one before it."""
@@ -27,6 +27,17 @@ _SHOWN_SHARE: Final = 0.5
 """The share of a span's lines beyond which it is a repeat where other items show them."""
 _QUOTING_BLOCKS: Final = frozenset({"text", "code", "bullet"})
 """The blocks that print an item's text."""
+_MAX_CODE_SHARE: Final = 0.4
+"""The share of the page that one definition may take while others have something to say."""
+_ANSWER_TOKENS: Final = 1_000
+"""The tokens up to which a text may go beyond its share: an answer in several parts needs so many."""
+_BEYOND_SHARE: Final = 2.0
+"""How many times its share a text may then take: four fifths of a page instead of two. With three, one of six
+answers that stand in long documents was lost at 700 tokens."""
+_LEFT_TOKENS: Final = 150
+"""The tokens that it leaves to others all the same, enough for the best of another text,"""
+_MIN_BEYOND: Final = 0.6
+"""unless less than this share of the page were left to itself."""
 
 HeadingCost = Callable[[str, "str | Candidate"], int]
 """Returns the tokens of a heading, by its kind (section, group or part) and its words or subject."""
@@ -49,6 +60,22 @@ class RankedSnippets(Struct, frozen=True):
     """The cost of a candidate's item besides its text, without and with its signature, once it was asked for."""
     signatures: dict[int, tuple[int, int] | None] = field(default_factory=dict)
     """The lines of a candidate's signature, which stand above any excerpt of its code."""
+
+    def signature_of(self, owner: int, candidate: Candidate) -> tuple[int, int] | None:
+        """Return the lines of the signature of an owner's definition; None for anything else."""
+        if owner not in self.signatures:
+            # What was cut out for the question, such as a call, is shown alone.
+            is_signed = is_code(candidate.node.language) and candidate.window is None
+            known = str(candidate.node.fields.get("signature") or "") if is_signed else ""
+            self.signatures[owner] = find_signature(candidate.node.text, known)
+        return self.signatures[owner]
+
+    def adjoins_next(self, index: int, candidates: Sequence[Candidate]) -> bool:
+        """Return whether a snippet and the following one are neighbours in one text."""
+        following = index + 1
+        if following >= len(self.owner) or self.owner[index] != self.owner[following]:
+            return False
+        return is_blank(candidates[self.owner[index]].node.text, self.end[index], self.start[following])
 
     def put_best_first(self) -> None:
         """List the snippets best first; candidates come in their total order, and ties keep it."""
@@ -93,6 +120,18 @@ class Slot(Struct, frozen=True):
     groups: tuple[str, ...] = ()
     snippets: RankedSnippets | None = None
     """The snippets of its candidates, where these are printed by snippet."""
+
+    def limit_of_text(self, share_tokens: float, *, is_code: bool, is_new: bool) -> float:
+        """Return what a text that is printed by snippet may cost: with its first snippet, or a further one."""
+        if self.cap is None:
+            return float("inf")
+        cap = share_tokens * self.cap
+        most = max(share_tokens - _LEFT_TOKENS, share_tokens * _MIN_BEYOND)
+        beyond = max(cap, min(cap * _BEYOND_SHARE, most))
+        if is_code:
+            # The best snippet of a definition is not passed over for a worse one that is shorter.
+            return beyond if is_new else min(cap, share_tokens * _MAX_CODE_SHARE)
+        return max(cap, min(beyond, _ANSWER_TOKENS))
 
 
 class PlacedSlot(Struct, frozen=True):

@@ -35,7 +35,7 @@ from weft.scoring.snippets import (
     stretch,
     unpack_snippets,
 )
-from weft.text import find_end_without_opening, find_signature, is_blank, is_code
+from weft.text import find_end_without_opening, is_blank, is_code
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,20 +73,10 @@ _MAX_SAVED_TOKENS: Final = _GAP_TOKENS - _JOIN_TOKENS
 """How much less than its own tokens a snippet can cost: between two others it takes away the mark of a gap."""
 _CHARACTERS_PER_TOKEN: Final = 4
 """The guess for snippets that were stored without a count."""
-_MAX_CODE_SHARE: Final = 0.4
-"""The share of the page that one definition may take while others have something to say."""
-_ANSWER_TOKENS: Final = 1_000
-"""The tokens up to which a text may go beyond its share: an answer in several parts needs so many."""
-_BEYOND_SHARE: Final = 2.0
-"""How many times its share a text may then take: four fifths of a page instead of two. With three, one of six
-answers that stand in long documents was lost at 700 tokens."""
-_LEFT_TOKENS: Final = 150
-"""The tokens that it leaves to others all the same, enough for the best of another text,"""
-_MIN_BEYOND: Final = 0.6
-"""unless less than this share of the page were left to itself."""
 _MAX_LINE: Final = 120
 """Characters of a line before a snippet of code that are shown with it; a longer one is data or prose."""
 _FLOW_PART: Final = f"shape_{Shape.FLOW}"
+_DEFINITION_PART: Final = f"shape_{Shape.DEFINITION}"
 _LEADING_MARKS: Final = (":", "?")
 """A snippet that ends in one of these leads to the next: a list, an example, an answer."""
 
@@ -240,10 +230,16 @@ class SnippetFiller(Struct):
     """Fills the slot instead where there is no room for a single snippet."""
     spent_on_snippets: int = 0
     code: list[bool] = field(default_factory=list)
+    missing: set[int] = field(default_factory=set)
+    """The definitions that the question asks for of which nothing stands yet, by their candidates' indexes."""
+    signed: set[int] = field(default_factory=set)
+    """The definitions of which the signature was placed by itself."""
 
     def __post_init__(self) -> None:
-        """Look up once which candidates are code."""
+        """Look up once which candidates are code, and which of them are asked for."""
         self.code = [is_code(candidate.node.language) for candidate in self.slot.candidates]
+        asked = [_DEFINITION_PART in candidate.parts for candidate in self.slot.candidates]
+        self.missing = {owner for owner, is_asked in enumerate(asked) if is_asked and self.code[owner]}
 
     @property
     def spent(self) -> int:
@@ -263,19 +259,25 @@ class SnippetFiller(Struct):
                 if left < MIN_ITEM_TOKENS:
                     return
                 # Most snippets stand already, or are too long for what is left, even if they close gaps.
-                if index not in self.chosen and self.snippets.tokens[index] <= left + _MAX_SAVED_TOKENS:
+                may_fit = self.snippets.tokens[index] <= left + _MAX_SAVED_TOKENS
+                if index not in self.chosen and (may_fit or self.snippets.owner[index] in self.missing):
                     self.try_place(index, left, relaxed=relaxed)
-        if not self.chosen:
+        if not self.item_tokens:
             self.names_only = self.names_only or SlotFiller(self.slot, self.page, self.share_tokens)
             self.names_only.offer(end - self.spent, relaxed=relaxed)
 
     def try_place(self, index: int, tokens: float, *, relaxed: bool = False) -> None:
         """Place a snippet if the tokens pay for it, and with it the next one, if it leads to that."""
         end = self.spent + tokens
-        if index in self.chosen or not self._place(index, tokens, relaxed=relaxed):
+        if index in self.chosen:
+            return
+        if self._is_above_signature(index):
+            self._place_signature(index, tokens)
+        if not self._place(index, end - self.spent, relaxed=relaxed):
+            self._place_signature(index, tokens)
             return
         following = index + 1
-        if self._leads_on(index) and following not in self.chosen and self._adjoins(index, following):
+        if self._leads_on(index) and following not in self.chosen and self._adjoins(index):
             self._place(following, tokens - self._cost(index), relaxed=relaxed)
         self._complete(self.snippets.owner[index], end - self.spent, relaxed=relaxed)
 
@@ -304,21 +306,44 @@ class SnippetFiller(Struct):
         may_stand = self._may_begin(owner, index) if is_new else self._may_follow(index)
         if not may_stand or self.page.shows_story(*shown):
             return False
-        printed = self.page.printed_headings
-        headings = sum([cost for name, cost in self.slot.headings if name not in printed]) if is_new else 0
-        frame = self._frame(owner, index) if is_new else 0
-        total = cost + frame + headings
-        if total > tokens or (
-            not relaxed and self.item_tokens.get(owner, frame) + cost > self._cap(owner, is_new=is_new)
-        ):
+        headings = self._headings() if is_new else 0
+        frame = self._frame(owner, shown[1]) if is_new else 0
+        total, item_tokens = cost + frame + headings, self.item_tokens.get(owner, frame) + cost
+        limit = self.slot.limit_of_text(self.share_tokens, is_code=self.code[owner], is_new=is_new)
+        if total > tokens or (not relaxed and item_tokens > limit):
             return False
         self.chosen.add(index)
-        self.item_tokens[owner] = self.item_tokens.get(owner, frame) + cost
+        self._book(shown, owner, item_tokens, total)
+        return True
+
+    def _place_signature(self, index: int, tokens: float) -> None:
+        """Place the bare signature of a missing definition, if its best snippet is too long or a comment."""
+        owner = self.snippets.owner[index]
+        signature = self._signature_before(owner, _ENDLESS)
+        if owner not in self.missing or signature is None or not self._may_begin(owner, index):
+            return
+        frame, headings = self._frame(owner, _ENDLESS), self._headings()
+        if frame + headings <= min(tokens, self.page.remaining):
+            self.signed.add(owner)
+            self._book((self.slot.candidates[owner], *signature), owner, frame, frame + headings)
+
+    def _is_above_signature(self, index: int) -> bool:
+        """Return whether a snippet is a comment above the signature of a definition that is still to be shown."""
+        signature = self._signature_before(self.snippets.owner[index], _ENDLESS)
+        return signature is not None and self.snippets.end[index] <= signature[0]
+
+    def _headings(self) -> int:
+        """Return the cost of the headings that an item here is the first to need."""
+        return sum([cost for name, cost in self.slot.headings if name not in self.page.printed_headings])
+
+    def _book(self, shown: tuple[Candidate, int, int], owner: int, item_tokens: int, total: int) -> None:
+        """Note on the page what is shown of a candidate, and its cost."""
+        self.missing.discard(owner)
+        self.item_tokens[owner] = item_tokens
         self.spent_on_snippets += total
         self.page.spent += total
-        printed.update([name for name, _ in self.slot.headings])
+        self.page.printed_headings.update([name for name, _ in self.slot.headings])
         self.page.add_text(self.slot.name, *shown)
-        return True
 
     def _may_begin(self, owner: int, index: int) -> bool:
         if self.slot.limit is not None and len(self.item_tokens) >= self.slot.limit:
@@ -339,19 +364,8 @@ class SnippetFiller(Struct):
 
     def _count_joined(self, index: int) -> int:
         """Count the snippets right before and behind this one that are printed: 0, 1 or 2."""
-        before = index - 1 in self.chosen and self._adjoins(index - 1, index)
-        return before + (index + 1 in self.chosen and self._adjoins(index, index + 1))
-
-    def _cap(self, owner: int, *, is_new: bool) -> float:
-        if self.slot.cap is None or self.share_tokens == UNLIMITED:
-            return UNLIMITED
-        cap = self.share_tokens * self.slot.cap
-        most = max(self.share_tokens - _LEFT_TOKENS, self.share_tokens * _MIN_BEYOND)
-        beyond = max(cap, min(cap * _BEYOND_SHARE, most))
-        if self.code[owner]:
-            # The best snippet of a definition is not passed over for a worse one that is shorter.
-            return beyond if is_new else min(cap, self.share_tokens * _MAX_CODE_SHARE)
-        return max(cap, min(beyond, _ANSWER_TOKENS))
+        before = index - 1 in self.chosen and self._adjoins(index - 1)
+        return before + (index + 1 in self.chosen and self._adjoins(index))
 
     def _cost(self, index: int) -> int:
         """Return what a snippet adds to the page: its tokens, and the mark of a gap where it makes one."""
@@ -361,9 +375,9 @@ class SnippetFiller(Struct):
         is_whole = _SHORT_TEXT_TOKENS < tokens == self.slot.candidates[snippets.owner[index]].text_tokens
         return tokens + _JOIN_TOKENS + (0 if is_whole else _GAP_TOKENS * (1 - self._count_joined(index)))
 
-    def _frame(self, owner: int, index: int) -> int:
-        """Return the cost of an item that begins with a snippet, besides that: its heading, and its signature."""
-        signature = self._signature_before(owner, self.snippets.start[index])
+    def _frame(self, owner: int, start: int) -> int:
+        """Return the cost of an item that begins here, besides its snippets: its heading, and its signature."""
+        signature = self._signature_before(owner, start)
         key = owner, signature is not None
         frames = self.snippets.frames
         if key not in frames:
@@ -373,23 +387,11 @@ class SnippetFiller(Struct):
 
     def _signature_before(self, owner: int, start: int) -> tuple[int, int] | None:
         """Return the signature of a definition if a part that begins here does not hold it."""
-        signatures = self.snippets.signatures
-        if owner not in signatures:
-            candidate = self.slot.candidates[owner]
-            # What was cut out for the question, such as a call, is shown alone.
-            is_signed = self.code[owner] and candidate.window is None
-            known = str(candidate.node.fields.get("signature") or "") if is_signed else ""
-            signatures[owner] = find_signature(candidate.node.text, known)
-        signature = signatures[owner]
+        signature = self.snippets.signature_of(owner, self.slot.candidates[owner])
         return signature if signature is not None and signature[1] <= start else None
 
-    def _adjoins(self, index: int, following: int) -> bool:
-        """Return whether two snippets are neighbours in one text."""
-        snippets = self.snippets
-        if following >= len(snippets.owner) or snippets.owner[index] != snippets.owner[following]:
-            return False
-        text = self.slot.candidates[snippets.owner[index]].node.text
-        return is_blank(text, snippets.end[index], snippets.start[following])
+    def _adjoins(self, index: int) -> bool:
+        return self.snippets.adjoins_next(index, self.slot.candidates)
 
     def _leads_on(self, index: int) -> bool:
         text = self.slot.candidates[self.snippets.owner[index]].node.text
@@ -420,11 +422,11 @@ class SnippetFiller(Struct):
 
     def _spans(self) -> dict[int, list[tuple[int, int]]]:
         """Return the printed spans by candidate, neighbours as one."""
-        spans: dict[int, list[tuple[int, int]]] = {}
+        spans: dict[int, list[tuple[int, int]]] = {owner: [] for owner in self.signed}
         last = -2
         for index in sorted(self.chosen):
             own = spans.setdefault(self.snippets.owner[index], [])
-            if own and last == index - 1 and self._adjoins(last, index):
+            if own and last == index - 1 and self._adjoins(last):
                 own[-1] = (own[-1][0], self.snippets.end[index])
             else:
                 own.append((self.snippets.start[index], self.snippets.end[index]))
@@ -436,9 +438,10 @@ class SnippetFiller(Struct):
                 continue
             # A sentence of a comment may begin in the middle of a line, which code never does.
             own[:] = [(text.rfind("\n", max(at - _MAX_LINE, 0), at) + 1 or at, end) for at, end in own]
-            signature = self._signature_before(owner, own[0][0])
-            if signature is not None:
-                own.insert(0, signature)
+            signature = self._signature_before(owner, _ENDLESS if owner in self.signed else own[0][0])
+            if signature is not None and not any(start <= signature[0] < end for start, end in own):
+                own.append(signature)
+                own.sort()
         return spans
 
     def _is_whole(self, owner: int, spans: list[tuple[int, int]]) -> bool:

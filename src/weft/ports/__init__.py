@@ -312,6 +312,10 @@ class Repositories(Protocol):
         """Return the first tag that contains each commit, by the commit's id."""
         ...
 
+    def list_shallow(self, tenants: Sequence[str]) -> Sequence[str]:
+        """Return the sources of these tenants that are shallow clones: their older commits are not here."""
+        ...
+
 
 class TokenCounter(Protocol):
     """One tokenizer's way to count and cut text.

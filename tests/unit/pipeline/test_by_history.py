@@ -208,3 +208,34 @@ def test_which_commit_added_an_option_is_told_by_the_oldest_line_that_names_it(t
         page = weft.context("which commit added `open_late`?")
     worth = {entry.title: entry.parts.get("shape_history", 0.0) for entry in page.ledger}
     assert max(worth, key=worth.__getitem__) == "Build a gate"
+
+
+@pytest.fixture
+def cut_off(repository: Path, tmp_path: Path) -> Path:
+    """A shallow clone of the repository, without its first commits."""
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth", "2", f"file://{repository}", str(clone))
+    return clone
+
+
+@pytest.mark.parametrize(
+    "question", ["when was the tare of the beam introduced?", "Which commit introduced Pan.weigh?"]
+)
+def test_a_question_about_the_history_of_a_shallow_clone_is_told_what_is_missing(
+    cut_off: Path, tmp_path: Path, question: str
+) -> None:
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(cut_off)
+        [note] = [note for note in weft.context(question, max_tokens=600).notes if "--unshallow" in note]
+        assert "Older commits are not in this clone of 'clone'" in note
+        assert log_lines(weft, "scales.py", VIEW, 10)[-1] == note
+        other = weft.context("How does Beam.weigh work?", max_tokens=600)
+        assert not any("--unshallow" in each for each in other.notes)
+
+
+def test_a_clone_with_all_its_commits_has_no_note_about_missing_ones(cut_off: Path, tmp_path: Path) -> None:
+    git(cut_off, "fetch", "-q", "--unshallow")
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(cut_off)
+        page = weft.context("when was the tare of the beam introduced?", max_tokens=600)
+        assert not any("--unshallow" in note for note in (*page.notes, *log_lines(weft, "scales.py", VIEW, 10)))

@@ -149,3 +149,24 @@ def test_a_few_words_between_two_gaps_are_not_printed(tmp_path: Path) -> None:
         pieces = weft.context(QUESTION, max_tokens=200).text.split("[…]")
     assert "nine barrels" in "".join(pieces)
     assert all(len(piece.split()) >= 12 for piece in pieces[1:])
+
+
+@pytest.mark.parametrize("budget", [70, 100, 150])
+def test_a_definition_that_is_asked_for_has_its_bare_signature_where_its_first_part_is_too_long(
+    tmp_path: Path, budget: int
+) -> None:
+    comment = "\n".join(
+        f"# Lamps of the {word} quay are lit in turn." for word in ["north", "south", "east", "west", "far"]
+    )
+    lights = "\n".join(f"    lamps[{number}].burn(oil[{number}], hours[{number}])" for number in range(12))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "lamps.py").write_text(
+        f"{comment}\ndef light_harbour(lamps, oil, hours):\n{lights}\n\n\n"
+        "# Calls light_harbour in the evening.\ndef evening(lamps):\n    light_harbour(lamps, OIL, HOURS)\n"
+    )
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.index(str(tmp_path / "work"))
+        page = weft.context("where is light_harbour defined", max_tokens=budget)
+    assert "def light_harbour(lamps, oil, hours):" in page.text
+    assert page.ledger[0].key.endswith("#light_harbour")
+    assert page.tokens <= budget
