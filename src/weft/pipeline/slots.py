@@ -35,9 +35,9 @@ _BEYOND_SHARE: Final = 2.0
 """How many times its share a text may then take: four fifths of a page instead of two. With three, one of six
 answers that stand in long documents was lost at 700 tokens."""
 _LEFT_TOKENS: Final = 150
-"""The tokens that it leaves to others all the same, enough for the best of another text,"""
+"""The tokens that such a text leaves to others, enough for the best part of another one."""
 _MIN_BEYOND: Final = 0.6
-"""unless less than this share of the page were left to itself."""
+"""The share of the page that it may take even where fewer tokens are left to others."""
 
 HeadingCost = Callable[[str, "str | Candidate"], int]
 """Returns the tokens of a heading, by its kind (section, group or part) and its words or subject."""
