@@ -215,6 +215,14 @@ def test_a_question_about_the_history_of_a_shallow_clone_is_told_what_is_missing
         assert not any("--unshallow" in each for each in other.notes)
 
 
+def test_the_oldest_commit_of_a_shallow_clone_is_not_called_the_first(cut_off: Path, tmp_path: Path) -> None:
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(cut_off)
+        page = weft.context("When was Pan.weigh added?", max_tokens=600).text
+    assert "the oldest commit in this shallow clone of Pan.weigh" in page
+    assert "the first commit" not in page
+
+
 def test_a_clone_with_all_its_commits_has_no_note_about_missing_ones(cut_off: Path, tmp_path: Path) -> None:
     git(cut_off, "fetch", "-q", "--unshallow")
     with Weft.open(tmp_path / "store") as weft:
