@@ -34,6 +34,8 @@ STORES: Final = (*sorted(WANTS_SOMETHING), "flask")
 RIDGE: Final = 1.0
 """The penalty on large constants: there are ten times as many prompts as dimensions, not a hundred times."""
 ROUNDS: Final = 60
+LEAST_LOG_ODDS: Final = -6.0
+"""Lower log odds of relevance say no more: the store does not speak to the prompt at all."""
 COURTESIES: Final = ("ok, {}", "Thanks! {}", "{} please", "yes and {}", "now {}", "hm, {}")
 """Words around a prompt, of whatever kind, that must not change what it wants."""
 COURTEOUS_WEIGHT: Final = 0.5
@@ -146,7 +148,7 @@ def find_log_odds(weft: Weft, prompts: Sequence[str]) -> list[float]:
             found = search(query, probe, Filter(), fusion, reading.snapshot, reading.index).candidates
             gauge = Gauge.of(query, Evidence.WORDS_AND_MEANING)
             best = max((gauge.measures(each).log_odds(calibration) for each in found), default=-np.inf)
-            odds.append(max(float(best), wanting.LEAST_LOG_ODDS))
+            odds.append(max(float(best), LEAST_LOG_ODDS))
     return odds
 
 

@@ -341,11 +341,11 @@ def _key_from(row: Mapping[str, Any]) -> Key:
     if "scopes" not in values:
         values["scopes"] = ("read", "write", "memory") if values.pop("write") else ("read",)
     key = convert(values, Key)
-    # What cannot be compared would end requests in an error that says nothing.
+    # Neither could be compared with what a request brings: each request would end in an error that says nothing.
     if key.expires and datetime.fromisoformat(key.expires).tzinfo is None:
-        raise ValueError(f"the key {key.id!r} expires at a time without a zone")
+        raise ValueError(f"the key {key.id!r} expires at a time without a time zone")
     if not key.hash.isascii():
-        raise ValueError(f"the hash of the key {key.id!r} is none")
+        raise ValueError(f"the hash of the key {key.id!r} has signs that no hash has")
     return key
 
 

@@ -29,7 +29,7 @@ def find_named(subject: Subject) -> Iterator[Wanted]:
     is_beside = asks_only_users(subject.query.text, subject.shapes)
     if subject.shapes.type:
         yield from _find_type(subject)
-    # Who asks for a commit calls things by plain words that tell what it changed, and wants no definitions.
+    # A question about a commit tells what it changed in plain words, and wants no definitions of them.
     if asked or Shape.HISTORY not in subject.shapes.asked:
         yield from _find_spelled(subject)
     for position, name in enumerate(subject.shapes.names):

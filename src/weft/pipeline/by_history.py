@@ -93,7 +93,10 @@ def _word_for_first(commit: Node, reading: Reading) -> str:
 
 
 def find_changes_of(question: str, names: Sequence[str], reading: Reading) -> Iterator[Wanted]:
-    """Yield the newest commits that changed lines with a name that nothing is defined by, such as an option."""
+    """Yield the newest commits that changed lines with a name that nothing is defined by, such as an option.
+
+    A question that asks when the name came gets the oldest of them first.
+    """
     asks_beginning = _ASKS_BEGINNING.search(question) is not None
     for name in names:
         if find_definitions(name, reading):
@@ -105,8 +108,8 @@ def find_changes_of(question: str, names: Sequence[str], reading: Reading) -> It
         # The file that uses it most is where it does something.
         using = sorted(uses, key=lambda node: (-files[node.origin.file], node.key))[:1]
         commits = [row for node in using for row in _list_by_git(node, reading, name)]
-        # What was fixed or changed was there before; the oldest commit brought it.
-        changes = commits if asks_beginning else commits[:-1]
+        # The oldest commit brought the name, and what was fixed or changed was there before.
+        changes = [*(commits[-1:] if asks_beginning else ()), *commits[:-1]]
         for rank, row in enumerate(changes[:_MAX_RECENT]):
             yield Wanted(row, Shape.HISTORY, 1.0 - 0.03 * rank, (0, len(row.node.title)))
 

@@ -252,7 +252,10 @@ def find_texts_with(texts: Iterable[str], reading: Reading, kinds: tuple[str, ..
     Of several texts, the best of each come first.
     """
     ranked = zip_longest(*(_rank_holding(text, reading, kinds) for text in texts))
-    found = {row.node.id: (row, part) for each in ranked for row, part in filter(None, each)}
+    found: dict[int, tuple[NodeRow, Span]] = {}
+    for row, part in (place for each in ranked for place in each if place is not None):
+        # A node that holds several of the texts is shown by the one for which it ranks highest.
+        found.setdefault(row.node.id, (row, part))
     return [
         (row, part if len(row.node.text) > _EDGE_CHARS else None) for row, part in [*found.values()][:_MAX_HOLDING]
     ]

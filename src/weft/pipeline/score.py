@@ -73,10 +73,9 @@ _TURN_REPEAT: Final = 0.8
 """The share that a person's turn loses of what another text would by repeating words of the question: each turn
 about a topic has its words, and says something of its own. Chosen on five conversations among nine values."""
 SCORE_DECIMALS: Final = 6
-
 _MIN_CODE_SHARE, _AMONG_DOCUMENTS_FACTOR = 0.25, 0.8
-"""The share of code among all candidates but commits below which it lies among documents, as a script that draws a
-figure, and seldom answers; and its factor there, on top of what profiles raise code by."""
+"""The share of code among all candidates but commits below which it lies among documents and seldom answers, as a
+script that draws a figure; and its factor there, beside those of the profile and the shape."""
 
 _SAMPLE: Final = re.compile(
     r"(?i)(?:^|/)(?:_*tests?_*|testing|specs?|testdata|fixtures?|examples?|samples?|demos?|benchmarks?|docs?(?:_src)?"
@@ -377,8 +376,8 @@ def add_file_parts(candidates: Sequence[Candidate], question: str) -> tuple[Cand
 
 def _lower(candidate: Candidate) -> Candidate:
     # What a question asks for by its shape, such as the callers of a function, is wanted wherever it stands.
-    lowered = {} if candidate.parts.get("shape") else {"shape_factor": _AMONG_DOCUMENTS_FACTOR}
-    return replace(candidate, parts={**candidate.parts, **lowered})
+    lowered = {"shape_factor": _AMONG_DOCUMENTS_FACTOR * candidate.parts.get("shape_factor", 1.0)}
+    return candidate if candidate.parts.get("shape") else replace(candidate, parts={**candidate.parts, **lowered})
 
 
 def _with_file_part(candidate: Candidate, terms: frozenset[str], lift: float) -> Candidate:

@@ -253,6 +253,10 @@ class Cast(Struct):
         """Return whether a form stands somewhere near this person, or the person is too rare to tell."""
         return self.count_mentions(person) < _MIN_MENTIONS_TO_PLACE or self.count_texts_near(person, form) > 0
 
+    def is_around(self, person: Person, form: Form) -> bool:
+        """Return whether this person is named near at least half of the texts in which a form stands."""
+        return 2 * self.count_texts_near(person, form) >= len(self.texts_by_form[form])
+
     def is_passing_namesake(self, person: Person, form: Form) -> bool:
         """Return whether a person without family appears late and briefly in a book that is full of the form.
 

@@ -144,9 +144,8 @@ def _may_be_short(cast: Cast, person: Person, form: Form) -> bool:
     full name never stands without the title, unless Kitty appears only where Lady Catherine does.
     """
     texts = len(cast.texts_by_form[form])
-    is_around = 2 * cast.count_texts_near(person, form) >= texts
+    is_here = cast.is_near(person, form) and not cast.is_passing_namesake(person, form)
     if any(len(names) > 1 and names[0] == form[1][0] for _, names in person.forms):
-        is_here = cast.is_near(person, form) and not cast.is_passing_namesake(person, form)
         return is_here and cast.may_be_called(person, form)
     is_frequent = texts >= _MANY_TEXTS and cast.count_mentions(person) >= _MANY_TEXTS
     if is_frequent and cast.count_texts_with(person, form) < _TOGETHER_SHARE * texts:
@@ -154,11 +153,12 @@ def _may_be_short(cast: Cast, person: Person, form: Form) -> bool:
     if cast.count_sentences_with(person, form) > _TOGETHER_SHARE * len(cast.tallies[form].sentences):
         return False
     has_family = bool(person.surname) and not person.surname.startswith("the ")
-    is_usual = has_family or (is_around and cast.count_mentions(person) >= cast.tallies[form].count)
+    is_usual = has_family or (
+        cast.is_around(person, form) and cast.count_mentions(person) >= cast.tallies[form].count
+    )
     is_noble = bool(cast.titles(person) & NOBLE_TITLES)
     is_distant = is_noble and all(title or len(names) == 1 for title, names in person.forms)
     is_distant = is_distant and cast.count_texts_with(person, form) < _ALWAYS_SHARE * texts
-    is_here = cast.is_near(person, form) and not cast.is_passing_namesake(person, form)
     return is_usual and not is_distant and is_here and cast.may_be_called(person, form)
 
 

@@ -217,17 +217,12 @@ def _is_absent(cast: Cast, person: Person, relative: Person, form: Form) -> bool
     if cast.count_mentions(person) < cast.tallies[form].count:
         return False
     texts = len(cast.texts_by_form[form])
-    if not _is_around(cast, person, form) and _is_around(cast, relative, form):
+    if not cast.is_around(person, form) and cast.is_around(relative, form):
         return True
     return (
         cast.count_texts_with(person, form) <= _ABSENT_SHARE * texts
         and cast.count_texts_with(relative, form) >= _PRESENT_SHARE * texts
     )
-
-
-def _is_around(cast: Cast, person: Person, form: Form) -> bool:
-    """Return whether a person is named near most of the scenes in which a form stands."""
-    return 2 * cast.count_texts_near(person, form) >= len(cast.texts_by_form[form])
 
 
 def _keep_holders(cast: Cast, people: Sequence[Person], form: Form) -> list[Person]:

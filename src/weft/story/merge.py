@@ -170,8 +170,7 @@ def _take_title(cast: Cast, form: Form) -> bool:
     if others and cast.count_title(first, plain) < DOMINANCE * cast.count_title(others[0], plain):
         return False
     # `The Captain` of chapters in which the only captain does not appear is another one.
-    is_around = 2 * cast.count_texts_near(first, form) >= len(cast.texts_by_form[form])
-    is_around |= not others and cast.is_introduced(first, form)
+    is_around = cast.is_around(first, form) or (not others and cast.is_introduced(first, form))
     return is_around and cast.may_be_titled(first, form) and cast.assign(form, first)
 
 

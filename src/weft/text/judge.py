@@ -41,9 +41,11 @@ _CASE: Final = re.compile(
 )
 """The case that a statement is about: "in YAML", "for the API"."""
 _NAME: Final = re.compile(
-    r"(?<=\s)(?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun|I\b))[A-Z][\w.+#-]*"
+    r"(?<=\s)(?!(?:I|Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
+    r"|Oct(?:ober)?|(?:Nov|Dec)(?:ember)?|(?:Mon|Tue(?:s)?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?s?)\b)"
+    r"[A-Z][\w.+#-]*"
 )
-"""A name within a sentence, which is no month and no day."""
+"""A name within a sentence that is no month and no day: Maria, MongoDB, and not March or Monday."""
 _CHANGED: Final = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|no longer|from (?:now|today) on|as of (?:now|today)|meanwhile"
     r"|has (?:been )?(?:changed|moved|switched))\b",

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from weft import Node, Weft
-from weft.model import Context, Detail, Filter
+from weft.model import Context, Detail, Filter, View
+from weft.pipeline.by_text import find_texts_with
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -342,3 +343,18 @@ def test_a_change_log_comes_after_the_documents_unless_changes_are_asked_for(tmp
     assert plain.index("sessions.md") < plain.index("release-notes.md")
     assert fixed.index("sessions.md") < fixed.index("release-notes.md")
     assert changes.index("release-notes.md") < changes.index("sessions.md")
+
+
+def test_a_text_that_holds_two_messages_is_shown_by_the_one_that_it_holds_best(tmp_path: Path) -> None:
+    first = "the harbour gate refused to open for the late ferry"
+    second = "no pilot answered the third call from the outer mole"
+    filler = "\n\n".join(f"Crate number {number} was weighed and put on the quay." for number in range(60))
+    both = Node("log:both", "note", text=f"{first}\n\n{filler}\n\nno pilot answered the third.")
+    other = Node("log:other", "note", text=f"{filler}\n\n{second}\n\n{filler}")
+    with Weft.open(tmp_path / "store") as weft:
+        weft.put([both, other])
+        with weft.reading(View()) as reading:
+            found = find_texts_with([first, second], reading, ("note",))
+    shown = {row.node.key: row.node.text[slice(*part)] for row, part in found if part is not None}
+    assert first in shown["log:both"]
+    assert second in shown["log:other"]

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from weft import Weft
+from weft import Node, Weft
+from weft.model import Candidate
+from weft.pipeline.score import add_file_parts
 
 SCRIPT = (
     "def restart_server(button):\n"
@@ -51,3 +53,11 @@ def test_a_function_called_by_its_name_comes_first_among_documents_too(tmp_path:
         weft.index(tmp_path / "docs")
         context = weft.context("where is restart_server defined?", max_tokens=600)
     assert "restart_server" in context.sources[0].key
+
+
+def test_a_factor_that_code_has_already_is_kept_among_documents() -> None:
+    documents = [Candidate(Node(f"docs:{number}", "document", text="A page.")) for number in range(9)]
+    test = Candidate(Node("work:test", "function", text="def test(): ..."), parts={"shape_factor": 2.0})
+    plain = Candidate(Node("work:plain", "function", text="def plain(): ..."))
+    *_, raised, lowered = add_file_parts([*documents, test, plain], "which tests cover the page?")
+    assert raised.parts["shape_factor"] == 2.0 * lowered.parts["shape_factor"]

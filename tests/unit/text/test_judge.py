@@ -96,6 +96,9 @@ def test_another_value_for_the_same_thing_supersedes(new: str, old: str) -> None
         ("Use spaces", "Never use mocks"),
         ("A password requires 2 digits", "A password requires 8 characters"),
         ("Indent Python with 4 spaces", "Indent YAML with 2 spaces"),
+        # Names that begin like a month or a day.
+        ("Our team pays Marta 50 euros a day", "Our team pays Peter 60 euros a day"),
+        ("The pool keeps MongoDB connections 50 seconds", "The pool keeps Postgres connections 60 seconds"),
         ("Use spaces", "We use pip"),
         ("We use Postgres", "We use pytest"),
         ("I prefer tea", "I prefer trains"),

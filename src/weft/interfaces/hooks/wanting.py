@@ -28,8 +28,6 @@ WEIGHTS: Final = Path(__file__).parent / "wanting.txt"
 """The file of the constants in hundredths: one for each of `NAMED_MEASURES`, the constant term, and one for each
 dimension of the vectors."""
 UNIT: Final = 100
-LEAST_LOG_ODDS: Final = -6.0
-"""Lower log odds of relevance say no more: the store does not speak to the prompt at all."""
 NAMED_MEASURES: Final = ("relevance", "length", "rarest", "second_rarest", "identifier")
 _VECTOR_SCALE: Final = 3.0
 """The weight of the vector beside the other measures, before fitting: a larger one lets single words decide."""

@@ -69,7 +69,7 @@ def serve_http(settings: Settings, host: str, port: int, announce: Callable[[str
 
 
 def _refuse_proxies(app: ASGIApp) -> ASGIApp:
-    """Return the app for this machine alone: whoever asks through a proxy may be anybody."""
+    """Return the app without requests through a proxy, which may come from another machine."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and is_forwarded(scope["headers"]):

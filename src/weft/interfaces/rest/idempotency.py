@@ -70,8 +70,8 @@ class KeptAnswers:
             if row is not None and row[2] is not None and row[4] is None:
                 raise Problem(
                     409,
-                    f"The request with this Idempotency-Key was done ({row[2]}), and is not done again. Its "
-                    "answer is not kept, because it is large, old or a secret. Read what is there now.",
+                    f"The request with this Idempotency-Key was done with status {row[2]}, and is not done again. "
+                    "Its answer is not kept, because it is large, old or a secret. Read what is there now.",
                 )
             if row is not None and row[2] is not None:
                 return KeptAnswer(row[2], _headers_from(row[3]), row[4])

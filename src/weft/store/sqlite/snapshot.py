@@ -228,7 +228,7 @@ class SqliteSnapshot:
         return rows
 
     def _remember_shown(self, passage_ids: Collection[int]) -> None:
-        # Who goes through a whole store keeps no list of it.
+        # A walk through a whole store would otherwise keep a list of all of it.
         if len(self._shown) + len(passage_ids) <= _MAX_CACHED_VECTORS:
             self._shown.update(passage_ids)
 
