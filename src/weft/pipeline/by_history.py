@@ -81,9 +81,15 @@ def find_first(question: str, names: Sequence[str], reading: Reading, *, release
             commits = [row for row, _ in commits_of([definition.node], reading)]
             for row in commits[-1:]:
                 tags = _name_releases([row.node], reading) if releases else {}
-                mark = f"the first commit of {definition.node.title}"
+                mark = f"the {_word_for_first(row.node, reading)} of {definition.node.title}"
                 mark += f", released in {tags[row.node.id]}" if row.node.id in tags else ""
                 yield Wanted(row, Shape.HISTORY, 1.0, message_part(row.node), mark=mark)
+
+
+def _word_for_first(commit: Node, reading: Reading) -> str:
+    """Return what the oldest commit of something is called: in a shallow clone it may not be the first."""
+    shallow = reading.repositories.list_shallow([commit.tenant]) if reading.repositories else ()
+    return "oldest commit in this shallow clone" if commit.origin.source in shallow else "first commit"
 
 
 def find_changes_of(question: str, names: Sequence[str], reading: Reading) -> Iterator[Wanted]:

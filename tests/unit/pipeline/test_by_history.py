@@ -192,24 +192,6 @@ def test_which_change_fixed_something_about_an_option_is_told_by_the_lines_that_
     assert wanted == ["Sit down earlier"]
 
 
-def test_which_commit_added_an_option_is_told_by_the_oldest_line_that_names_it(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    git(folder, "init", "-b", "main")
-    for day in range(1, 13):
-        # Each commit changes the line that names the option.
-        (folder / "gate.py").write_text(
-            f"class Gate:\n    def enter(self, hour, open_late=False):\n        return open_late or hour < {day}\n"
-        )
-        git(folder, "add", ".")
-        git(folder, "commit", "-m", "Build a gate" if day == 1 else f"Close the gate at {day}", day=day)
-    with Weft.open(tmp_path / "store") as weft:
-        weft.index(folder)
-        page = weft.context("which commit added `open_late`?")
-    worth = {entry.title: entry.parts.get("shape_history", 0.0) for entry in page.ledger}
-    assert max(worth, key=worth.__getitem__) == "Build a gate"
-
-
 @pytest.fixture
 def cut_off(repository: Path, tmp_path: Path) -> Path:
     """A shallow clone of the repository, without its first commits."""
@@ -233,9 +215,35 @@ def test_a_question_about_the_history_of_a_shallow_clone_is_told_what_is_missing
         assert not any("--unshallow" in each for each in other.notes)
 
 
+def test_the_oldest_commit_of_a_shallow_clone_is_not_called_the_first(cut_off: Path, tmp_path: Path) -> None:
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(cut_off)
+        page = weft.context("When was Pan.weigh added?", max_tokens=600).text
+    assert "the oldest commit in this shallow clone of Pan.weigh" in page
+    assert "the first commit" not in page
+
+
 def test_a_clone_with_all_its_commits_has_no_note_about_missing_ones(cut_off: Path, tmp_path: Path) -> None:
     git(cut_off, "fetch", "-q", "--unshallow")
     with Weft.open(tmp_path / "store") as weft:
         weft.index(cut_off)
         page = weft.context("when was the tare of the beam introduced?", max_tokens=600)
         assert not any("--unshallow" in note for note in (*page.notes, *log_lines(weft, "scales.py", VIEW, 10)))
+
+
+def test_which_commit_added_an_option_is_told_by_the_oldest_line_that_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    git(folder, "init", "-b", "main")
+    for day in range(1, 13):
+        # Each commit changes the line that names the option.
+        (folder / "gate.py").write_text(
+            f"class Gate:\n    def enter(self, hour, open_late=False):\n        return open_late or hour < {day}\n"
+        )
+        git(folder, "add", ".")
+        git(folder, "commit", "-m", "Build a gate" if day == 1 else f"Close the gate at {day}", day=day)
+    with Weft.open(tmp_path / "store") as weft:
+        weft.index(folder)
+        page = weft.context("which commit added `open_late`?")
+    worth = {entry.title: entry.parts.get("shape_history", 0.0) for entry in page.ledger}
+    assert max(worth, key=worth.__getitem__) == "Build a gate"
