@@ -1,4 +1,4 @@
-"""What the finders of shapes are given: a question with its shapes, and what the search has found for it."""
+"""A question with its shapes and what the search has found for it, as every finder of a shape takes it."""
 
 from collections.abc import Sequence
 from functools import partial

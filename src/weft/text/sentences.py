@@ -47,7 +47,7 @@ _LONE_LINE = re.compile(
 _QUOTE_MARKS = re.compile(r"\s*(?:>[?!]?[ \t]?)+")
 _ITEM_MARK = re.compile(r"\s*(?:[-*+•]\s|\(?\d{1,3}[.)]\s)")
 _RUNNING, _ITEM, _QUOTED, _ALONE = "running text", "item", "quoted", "alone"
-"""What a line is: one of running text, the first of an item of a list, one of a quotation, or one by itself."""
+"""The kinds of lines: of running text, the first of an item of a list, of a quotation, or one by itself."""
 # After the mark may come closing quotes and brackets; the next sentence does not begin in lower case. The marks of
 # all scripts come first, because one of a set is found several times as fast as one of several alternatives.
 _SENTENCE_END = re.compile(
