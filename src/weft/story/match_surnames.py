@@ -37,9 +37,9 @@ _MIN_STYLED: Final = 3
 """Nor is a person who is called so at least so often, and in so large a share beside the bare title and
 surname."""
 _ABSENT_SHARE: Final = 0.2
+"""A person who is named in a smaller share of the scenes with a title and surname is not meant by it."""
 _PRESENT_SHARE: Final = 0.5
-"""Whoever is named in a smaller share of the scenes with a title and surname is not meant by it if a relative is
-named in a larger share of them."""
+"""The rule above holds only if a relative is named in a larger share of them than this."""
 _COUPLE_SHARE: Final = 0.25
 """Husband and wife are named together in a larger share of his sentences than this."""
 _SHARED: Final = frozenset({"mr", "miss", "ms", "master"})
